@@ -14,12 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from hashlib import blake2b
 
 from simfs.machine.ops import FileKind
 
 ROOT_INO = 1
 EPOCH_NS = 1_767_225_600_000_000_000
 """Where simulated wall clocks start: 2026-01-01T00:00:00Z."""
+DIGEST_MASK = (1 << 128) - 1
 
 
 @dataclass(slots=True, eq=False)
@@ -41,15 +43,46 @@ class Inode:
     xattrs: dict[str, bytes] = field(default_factory=dict)
     parent: int = ROOT_INO
     device: int = 0
+    _digest: int = 0
 
-    def copy(self) -> Inode:
-        """A private copy to change: a file's data becomes a bytearray, entries and xattrs new dicts."""
-        data = bytearray(self.data) if self.kind == "file" else self.data
+    def digest(self) -> int:
+        """128 bits that stand for number, kind, attributes and content; access time, parent and nlink are left out.
+
+        Kept once computed: call it on inodes that will not change any more.
+        """
+        if self._digest:
+            return self._digest
+        head = f"{self.ino} {self.kind} {self.mode} {self.uid} {self.gid} {self.mtime_ns} {self.device}\0"
+        hasher = blake2b(head.encode(), digest_size=16)
+        if self.kind == "file":
+            hasher.update(self.data)
+        elif self.kind == "dir":
+            hasher.update(repr(sorted(self.entries.items())).encode("utf-8", "surrogateescape"))
+        else:
+            hasher.update(self.target.encode("utf-8", "surrogateescape"))
+        if self.xattrs:
+            hasher.update(repr(sorted(self.xattrs.items())).encode("utf-8", "surrogateescape"))
+        self._digest = int.from_bytes(hasher.digest(), "little")
+        return self._digest
+
+    def alias(self) -> Inode:
+        """Another object with the same state, content shared: for changing attributes only."""
         return Inode(
             self.ino, self.kind, self.mode, self.uid, self.gid, self.nlink,
             self.atime_ns, self.mtime_ns, self.ctime_ns,
-            data, self.entries.copy(), self.target, self.xattrs.copy(), self.parent, self.device,
+            self.data, self.entries, self.target, self.xattrs, self.parent, self.device,
         )  # fmt: skip
+
+    def copy(self) -> Inode:
+        """A private copy to change: a file's data becomes a bytearray, entries and xattrs new dicts."""
+        node = self.alias()
+        if self.kind == "file":
+            node.data = bytearray(self.data)
+        elif self.kind == "dir":
+            node.entries = self.entries.copy()
+        if self.xattrs:
+            node.xattrs = self.xattrs.copy()
+        return node
 
     def freeze(self) -> Inode:
         """A copy that an image may share: data as bytes."""
@@ -66,6 +99,14 @@ class Image:
     root: int = ROOT_INO
     mounts: dict[int, int] = field(default_factory=dict)
     """Directory inode that is covered -> root inode of the filesystem mounted there."""
+    _digest: int = -1
+
+    @property
+    def digest(self) -> int:
+        """128 bits that stand for the whole disk: the sum of its inodes' digests, so that a part may be exchanged."""
+        if self._digest < 0:
+            self._digest = sum(node.digest() for node in self.inodes.values()) & DIGEST_MASK
+        return self._digest
 
     @staticmethod
     def empty() -> Image:

@@ -1,0 +1,94 @@
+"""The disk model `scc` (strict crash consistency): everything issued is kept, in order.
+
+Each call is on the disk when it returns. A power loss during a write may leave it cut at a 4 KiB boundary of the file;
+every other call happened or did not. A failure on this model is pure logic, not a missing flush.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simfs.disk.entrystate import NameChanges
+from simfs.disk.filestate import apply_content, apply_meta
+from simfs.disk.model import Covers, Draw, Fate, Pick
+from simfs.disk.namespace import Namespace
+from simfs.disk.prefix import new_inode
+from simfs.machine.inode import Image, Inode
+from simfs.machine.ops import Create, Link, Meta, Op, Rename, Truncate, Unlink, Write
+
+PAGE = 4096
+
+
+class SccDisk:
+    """One disk that keeps everything. A pick is (0,), or (n,) for n pages of the write in progress."""
+
+    def __init__(self, base: Image) -> None:
+        self.base = base
+        self.bounds: set[str] = set()
+        self.nodes: dict[int, Inode] = {}
+        self.names = NameChanges(base, {}, {})
+        self.kept: list[int] = []
+
+    def add(self, op: Op, covers: Covers | None = None) -> None:
+        if isinstance(op, Write | Truncate | Meta):
+            node = self._node(op.ino).alias()
+            if isinstance(op, Meta):
+                apply_meta(node, op)
+            else:
+                node.data = apply_content(bytes(node.data), op)
+                node.mtime_ns = node.ctime_ns = op.time_ns
+            self.nodes[op.ino] = node
+        elif isinstance(op, Create | Link | Unlink | Rename):
+            if isinstance(op, Create):
+                self.nodes[op.ino] = new_inode(op)
+            self.names.apply(op)
+        else:
+            return
+        self.kept.append(op.index)
+
+    def _node(self, ino: int) -> Inode:
+        return self.nodes.get(ino) or self.base.inodes[ino]
+
+    def _cuts(self, in_progress: Op | None) -> list[int]:
+        if not isinstance(in_progress, Write):
+            return []
+        first = PAGE - in_progress.offset % PAGE
+        return list(range(first, len(in_progress.data), PAGE))
+
+    def leaves(self, in_progress: Op | None = None) -> Iterator[tuple[int, Pick]]:
+        for place in range(1 + len(self._cuts(in_progress))):
+            pick = (place,)
+            yield self.image(pick, in_progress).digest, pick
+
+    def sample(self, draw: Draw, in_progress: Op | None = None) -> tuple[int, Pick]:
+        pick = (draw(1 + len(self._cuts(in_progress))),)
+        return self.image(pick, in_progress).digest, pick
+
+    def image(self, pick: Pick, in_progress: Op | None = None) -> Image:
+        cuts = self._cuts(in_progress)
+        if len(pick) != 1 or not 0 <= pick[0] <= len(cuts):
+            raise ValueError(f"pick {pick} names no page cut of the call in progress")
+        nodes = self.nodes
+        if pick[0]:
+            assert isinstance(in_progress, Write)
+            node = self._node(in_progress.ino).alias()
+            node.data = apply_content(bytes(node.data), in_progress, cuts[pick[0] - 1])
+            node.mtime_ns = node.ctime_ns = in_progress.time_ns
+            nodes = {**nodes, node.ino: node}
+        return Namespace.build(self.base, self.names.tables, nodes, {}, self.names.times).image({})
+
+    def fates(self, pick: Pick, in_progress: Op | None = None) -> dict[int, str]:
+        out = dict.fromkeys(self.kept, Fate.DURABLE)
+        if pick[0] and isinstance(in_progress, Write):
+            out[in_progress.index] = f"{self._cuts(in_progress)[pick[0] - 1]} of {len(in_progress.data)} bytes kept"
+        return out
+
+
+class Scc:
+    """`scc`: nothing is ever lost. Not closed under loss: each crash point has its own image."""
+
+    name = "scc"
+    closed_under_loss = False
+
+    def start(self, base: Image) -> SccDisk:
+        return SccDisk(base)

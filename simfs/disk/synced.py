@@ -1,0 +1,37 @@
+"""The disk model `synced-only`: exactly what was flushed survives. The fast smoke run.
+
+Contents and attributes are those of each inode's last flush. Names come in two variants: every entry op that no flush
+covered is lost, or every one is kept. Two images at most for each crash point. With the names kept, a file that was
+never flushed stands there empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simfs.disk.filestate import Choice
+from simfs.disk.prefix import PrefixDisk
+from simfs.machine.inode import Image
+
+
+class SyncedOnlyDisk(PrefixDisk):
+    """One disk that keeps what was flushed. A pick's first number says which variant, the rest are 0."""
+
+    def downsets(self) -> Iterator[tuple[bool, ...]]:
+        pending = len(self.entries.pending)
+        yield (False,) * pending
+        if pending:
+            yield (True,) * pending
+
+    def choices(self, ino: int) -> list[Choice]:
+        return super().choices(ino)[:1]
+
+
+class SyncedOnly:
+    """`synced-only`. Not closed under loss: all kept is another set of names at each point."""
+
+    name = "synced-only"
+    closed_under_loss = False
+
+    def start(self, base: Image) -> SyncedOnlyDisk:
+        return SyncedOnlyDisk(base)
