@@ -56,16 +56,17 @@ class StorageInUse(StorageError):
 
 
 class StorageFailed(StorageError):
-    """A step failed, so the call was not acknowledged. The storage takes no more calls until it is opened again.
+    """A step failed, so the call promises nothing. The storage takes no more calls until it is opened again.
 
-    `step` says what was being done. The failed `OSError` is the cause (`__cause__`), where there is one.
+    `step` says what was being done. The failed `OSError` is the cause (`__cause__`), where there is one. A commit
+    that met this was not acknowledged; the next open finds either the whole of it or nothing.
     """
 
     def __init__(self, path: str, step: str, why: str) -> None:
         super().__init__(
             path,
-            f"{path}: {step} failed ({why}); it is not acknowledged. "
-            f"Remove the cause and open the storage again, see {RUNBOOK}#storage-failed",
+            f"{path}: {step} failed ({why}); nothing is promised of this call, and what was acknowledged before it "
+            f"stays. Remove the cause and open the storage again, see {RUNBOOK}#storage-failed",
         )
         self.step = step
         self.why = why

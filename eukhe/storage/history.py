@@ -1,0 +1,75 @@
+"""The commits that a storage keeps in memory until someone takes them.
+
+Opening reads every line once, so the history is gathered on the way, and live commits are added to it until
+`take_history` hands it over; from then on nothing is kept. It is held as the log's own bytes, and commits are made
+from them one at a time while it is read. Early states of a task that has reached a terminal state are dropped as
+soon as that state comes: a long run of progress costs nothing once it is over. Everything else is kept as it stands
+in the log; long bodies stay in their sidecars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eukhe.storage.codec import Change, Commit, decode_commit, encode_commit
+from eukhe.storage.records import TERMINAL_STATES
+
+
+class CommitHistory:
+    """Commits in order, with early states of ended tasks left out. Iterating makes each commit anew.
+
+    `last` is the number of the storage's last commit when the history was taken, 0 for none. A commit of which
+    nothing is left is not in it.
+    """
+
+    def __init__(self, lines: list[bytes], last: int) -> None:
+        self._lines = lines
+        self.last = last
+
+    def __iter__(self) -> Iterator[Commit]:
+        return (decode_commit(line) for line in self._lines if line)
+
+    def __len__(self) -> int:
+        return sum(1 for line in self._lines if line)
+
+
+class HistoryKeeper:
+    """Gathers lines for a `CommitHistory`."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+        self._early: dict[int, list[int]] = {}
+
+    def add(self, line: bytes, commit: Commit) -> None:
+        """Keep one commit, given as its line without the newline and as its value."""
+        index = len(self.lines)
+        self.lines.append(line)
+        for change in commit.changes:
+            record = change.get("put")
+            if record is not None and record["type"] == "task":
+                self._note_task(record, index)
+
+    def _note_task(self, record: Change, index: int) -> None:
+        task = record["id"]
+        if record.get("state") not in TERMINAL_STATES:
+            places = self._early.setdefault(task, [])
+            if not places or places[-1] != index:
+                places.append(index)
+            return
+        for early in self._early.pop(task, ()):
+            self._drop_early_states(task, early)
+
+    def _drop_early_states(self, task: int, index: int) -> None:
+        commit = decode_commit(self.lines[index])
+        kept = [change for change in commit.changes if not _is_early_state(change, task)]
+        self.lines[index] = encode_commit(Commit(commit.number, kept, commit.sidecars))[:-1] if kept else b""
+
+
+def _is_early_state(change: Change, task: int) -> bool:
+    record = change.get("put")
+    return (
+        record is not None
+        and record["type"] == "task"
+        and record["id"] == task
+        and record.get("state") not in TERMINAL_STATES
+    )

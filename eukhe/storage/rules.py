@@ -1,0 +1,243 @@
+"""The rules of the commit log: facts in, a decision or a list of steps out. No I/O, no clock.
+
+A power loss may come at any step. It keeps what was flushed, any prefix of the unflushed bytes of a file, and any
+of the unflushed directory entries. A kill keeps everything that was written, and so a later open may see bytes and
+entries that no flush has covered yet, whoever made them. From this follow the rules:
+
+1. *What is read.* A commit is a complete line. The bytes after the last newline are a torn tail: cut, never read. A
+  sidecar
+   holds what is confirmed by the last commit that names it, the rest is cut; shorter than confirmed is damage.
+2. *Open.* Read; cut; then, if commits were found, make them durable (rewrite the last line, flush the sidecars and
+   main.jsonl, flush the storage directory); flush every ancestor from the home down to the parent; only then return.
+   So what an open returns is as safe as what a commit acknowledges.
+3. *Why the last line is rewritten.* A flush that failed leaves bytes which can still be read, yet which no later
+  flush
+   covers. Every line but the last was acknowledged, so only the last can be such a one. Written again, a flush
+   covers it.
+4. *Commit.* Sidecar records; their flushes; one directory flush while one of these entries is new; the marker line in
+   main.jsonl; its flush; a directory flush while main.jsonl's entry is new; acknowledgement.
+   An entry is *new* until a directory flush of this open covers it, whoever made it.
+5. *Failure.* After a failed step nothing more is promised: the files are put back to their acknowledged lengths as
+  well as
+   can be, and the storage takes no call until it is opened again. A flush is never tried again on the same bytes.
+6. *Directories.* Each missing directory is made from the top down, and its entry is flushed before anything is put
+  into it.
+   So a directory that holds something has a durable entry; one that is found empty may not, and the directory above
+   the deepest one found is flushed too, before the first is made in it.
+
+Without flushing (`fsync=False`) the plans are the same minus the flushes and the rewriting that serves them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os.path
+from typing import Literal, NamedTuple
+
+MAIN_NAME = "main.jsonl"
+
+StepKind = Literal[
+    "make_directory",
+    "flush_ancestor",
+    "flush_ancestor_if_readable",
+    "cut_main",
+    "cut_sidecar",
+    "rewrite_last_line",
+    "write_sidecar",
+    "write_marker",
+    "flush_sidecar",
+    "flush_main",
+    "flush_directory",
+    "acknowledge",
+]
+
+
+class Step(NamedTuple):
+    """One thing to do.
+
+    `name` is a path for ancestors and a file name for sidecars; `length` is in bytes, for cuts.
+    """
+
+    kind: StepKind
+    name: str = ""
+    length: int = 0
+
+
+class SidecarFacts(NamedTuple):
+    """A sidecar as found: its length and the length that the log confirms, in bytes."""
+
+    name: str
+    length: int
+    confirmed: int
+
+
+class OpenFacts(NamedTuple):
+    """What an open has found. `last_newline` is the offset of the last newline in main.jsonl, None without one;
+    `ancestors` are the directories whose flush is still owed, from the top."""
+
+    length: int
+    last_newline: int | None
+    sidecars: tuple[SidecarFacts, ...] = ()
+    ancestors: tuple[str, ...] = ()
+
+
+class LogState(NamedTuple):
+    """What the rules remember of an open storage: which entries exist, and which a directory flush has covered."""
+
+    fsync: bool
+    present: frozenset[str]
+    covered: frozenset[str]
+
+
+class RuleRefused(Exception):
+    """The facts cannot be, or the request is out of place. The state stays as it was."""
+
+
+class SidecarShort(Exception):
+    """A sidecar holds fewer bytes than the log confirms."""
+
+    def __init__(self, facts: SidecarFacts) -> None:
+        super().__init__(f"{facts.length} bytes, but the log confirms {facts.confirmed}")
+        self.facts = facts
+
+
+def complete_length(length: int, last_newline: int | None) -> int:
+    """How many bytes of a file stand in complete lines: what an open keeps. Refuses facts that no file can have."""
+    if length < 0:
+        raise RuleRefused("a file is not shorter than 0 bytes")
+    if last_newline is None:
+        return 0
+    if not 0 <= last_newline < length:
+        raise RuleRefused("the last newline lies outside the file")
+    return last_newline + 1
+
+
+def plan_open(fsync: bool, facts: OpenFacts) -> tuple[tuple[Step, ...], LogState]:
+    """The steps of an open that has read its files, and the state after the last of them. Raises `SidecarShort`
+    (damage: no step may be taken) and `RuleRefused`."""
+    kept = complete_length(facts.length, facts.last_newline)
+    steps: list[Step] = []
+    if kept < facts.length:
+        steps.append(Step("cut_main", MAIN_NAME, kept))
+    for sidecar in facts.sidecars:
+        if sidecar.length < 0 or sidecar.confirmed < 0:
+            raise RuleRefused("a length is not below 0")
+        if sidecar.length < sidecar.confirmed:
+            raise SidecarShort(sidecar)
+        if sidecar.length > sidecar.confirmed:
+            steps.append(Step("cut_sidecar", sidecar.name, sidecar.confirmed))
+    present = frozenset([MAIN_NAME, *(sidecar.name for sidecar in facts.sidecars)])
+    if len(present) != len(facts.sidecars) + 1:
+        raise RuleRefused("a sidecar is named twice")
+    covered: frozenset[str] = frozenset()
+    if fsync:
+        if kept:
+            steps.append(Step("rewrite_last_line"))
+            steps.extend(Step("flush_sidecar", sidecar.name) for sidecar in facts.sidecars if sidecar.confirmed)
+            steps.append(Step("flush_main"))
+            steps.append(Step("flush_directory"))
+            covered = present
+        steps.extend(Step("flush_ancestor", path) for path in facts.ancestors)
+    steps.append(Step("acknowledge"))
+    return tuple(steps), LogState(fsync, present, covered)
+
+
+def plan_commit(state: LogState, sidecars: tuple[str, ...]) -> tuple[tuple[Step, ...], LogState]:
+    """The steps of a commit that adds to these sidecars, and the state after the last of them.
+
+    Raises `RuleRefused`.
+    """
+    fsync, present, covered = state
+    steps: list[Step] = []
+    if sidecars:
+        if MAIN_NAME in sidecars or len(set(sidecars)) != len(sidecars):
+            raise RuleRefused("the sidecars of a commit are different files, none of them main.jsonl")
+        present = present.union(sidecars)
+        steps.extend(Step("write_sidecar", name) for name in sidecars)
+        if fsync:
+            steps.extend(Step("flush_sidecar", name) for name in sidecars)
+            if not covered.issuperset(sidecars):
+                steps.append(Step("flush_directory"))
+                covered = present
+    steps.append(Step("write_marker"))
+    if fsync:
+        steps.append(Step("flush_main"))
+        if MAIN_NAME not in covered:
+            steps.append(Step("flush_directory"))
+            covered = present
+    steps.append(Step("acknowledge"))
+    return tuple(steps), LogState(fsync, present, covered)
+
+
+def plan_flush(state: LogState, sidecars: tuple[str, ...]) -> tuple[tuple[Step, ...], LogState]:
+    """The steps that make everything in the storage durable at once, for a build that ran without flushing."""
+    steps = [Step("flush_sidecar", name) for name in sidecars]
+    steps += [Step("flush_main"), Step("flush_directory"), Step("acknowledge")]
+    return tuple(steps), LogState(state.fsync, state.present, state.present)
+
+
+def plan_put_back(
+    begun: tuple[Step, ...], fsync: bool, main_length: int, sidecar_lengths: dict[str, int]
+) -> tuple[Step, ...]:
+    """The steps after a failure, given those that were begun and the acknowledged lengths.
+
+    Each is tried, and none is relied upon: the flush keeps a half-kept line from coming back after a power loss, and
+    acknowledges nothing.
+    """
+    steps: list[Step] = []
+    if any(step.kind == "write_marker" for step in begun):
+        steps.append(Step("cut_main", MAIN_NAME, main_length))
+        if fsync:
+            steps.append(Step("flush_main"))
+    steps.extend(
+        Step("cut_sidecar", step.name, sidecar_lengths.get(step.name, 0))
+        for step in begun
+        if step.kind == "write_sidecar"
+    )
+    return tuple(steps)
+
+
+def plan_directories(
+    fsync: bool, storage: str, home: str, missing: tuple[str, ...]
+) -> tuple[tuple[Step, ...], tuple[str, ...]]:
+    """The steps that make the missing directories (from the top; the last is the storage), and the ancestors whose
+    flush the open still owes. With none missing there is nothing to make and all are owed, from the home down."""
+    above = ancestors_from(home, storage)
+    if not missing:
+        return (), above
+    if missing[-1] != storage or any(holder_of(low) != high for high, low in itertools.pairwise(missing)):
+        raise RuleRefused("the missing directories are not one chain that ends at the storage")
+    steps: list[Step] = []
+    found = holder_of(missing[0])
+    if fsync:
+        if found in above and found != home:
+            steps.extend(Step("flush_ancestor", path) for path in ancestors_from(home, found))
+        elif holder_of(found) != found:
+            steps.append(Step("flush_ancestor_if_readable", holder_of(found)))
+    for path in missing:
+        steps.append(Step("make_directory", path))
+        if fsync:
+            steps.append(Step("flush_ancestor", holder_of(path)))
+    return tuple(steps), ()
+
+
+def ancestors_from(home: str, path: str) -> tuple[str, ...]:
+    """The directories from the home down to the one that holds `path`, both normal paths. Refuses a path outside."""
+    found = []
+    at = path
+    while at != home:
+        above = holder_of(at)
+        if above == at or (above == ".." and at == ".") or at.endswith(".."):
+            raise RuleRefused(f"it does not lie below its home {home}")
+        found.append(above)
+        at = above
+    if not found:
+        raise RuleRefused("it is its own home")
+    return tuple(reversed(found))
+
+
+def holder_of(path: str) -> str:
+    """The directory that holds a path's entry, by its spelling: `.` for a bare name, and `..` above that."""
+    if path == "." or path.endswith(".."):
+        return ".." if path == "." else f"{path}/.."
+    return os.path.dirname(path) or "."
