@@ -1,0 +1,97 @@
+"""`m`, the machine as a scenario sees it: promises, effects, time, and what was promised before.
+
+`ack` is a promise: after a power loss it must have been durable. `effect` is something done to the outside world,
+which no crash undoes. Both are ops of the journal, so what had been promised when the power went is a matter of order.
+A law or a recovery asks `acked` and `effects`, which answer for all boots so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from simfs.machine.ops import Ack, Effect
+
+if TYPE_CHECKING:
+    from simfs.machine.machine import Machine
+    from simfs.machine.process import Process
+    from simfs.machine.system import SimSystem
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A promise ("ack") or an effect ("effect") of some boot. `value` is what was passed along with it."""
+
+    kind: str
+    label: str
+    value: Any
+    process: str
+    boot: int
+    time_ns: int
+
+    def key(self) -> tuple[str, str, str, str]:
+        """What tells two events apart for a law: order and time are not in it."""
+        return (self.kind, self.label, repr(self.value), self.process)
+
+
+class Handle:
+    """What the functions of a scenario are given as `m`. One for each simulated process."""
+
+    __slots__ = ("_machine", "_past", "_process")
+
+    def __init__(self, machine: Machine, process: Process, past: Sequence[Event]) -> None:
+        self._machine = machine
+        self._process = process
+        self._past = past
+
+    @property
+    def system(self) -> SimSystem:
+        """The machine's system calls, under the names of os, fcntl and time: for stores that take a `System`."""
+        return self._machine.system
+
+    @property
+    def boot(self) -> int:
+        """1 for the run itself, 2 after the first power loss, and so on."""
+        return self._machine.boot
+
+    @property
+    def process(self) -> str:
+        """Name of the process that asks."""
+        return self._process.name
+
+    def ack(self, label: str, value: Any = None) -> None:
+        """Promise: from here on it must survive. `value` is anything with a stable repr."""
+        self._machine.promise(Ack("", label, value))
+
+    def effect(self, label: str, value: Any = None) -> None:
+        """Say that something was done to the outside world; promises nothing, is never undone."""
+        self._machine.promise(Effect("", label, value))
+
+    @property
+    def history(self) -> list[Event]:
+        """Every promise and effect so far, of all boots, in one legal order."""
+        names = {p.index: p.name for p in self._machine.processes}
+        now = [
+            Event("ack" if isinstance(op, Ack) else "effect", op.label, op.value, names[op.process], self.boot, op.time_ns)
+            for op in self._machine.journal
+            if isinstance(op, Ack | Effect)
+        ]
+        return [*self._past, *now]
+
+    @property
+    def acks(self) -> list[tuple[str, Any]]:
+        """(label, value) of every promise so far, in order."""
+        return [(event.label, event.value) for event in self.history if event.kind == "ack"]
+
+    def acked(self, label: str) -> bool:
+        """Whether this was promised, in any boot."""
+        return any(event.kind == "ack" and event.label == label for event in self.history)
+
+    def effects(self, label: str | None = None) -> int:
+        """How many effects with this label (any by default) there were, in all boots."""
+        return sum(1 for e in self.history if e.kind == "effect" and (label is None or e.label == label))
+
+    def sleep(self, seconds: float) -> None:
+        """Let simulated time pass."""
+        self._machine.system.sleep(seconds)

@@ -1,0 +1,289 @@
+"""Scenarios: what runs, what recovers, which laws hold, within which bounds.
+
+Model. `setup` runs alone and everything it did is durable. Then the processes run, under every interleaving that the
+strategy asks for. After each possible power loss, and at the end of each run, the laws are judged, each by a fresh
+process on its own copy of the machine; `recover`, if there is one, has run on the image before, in a process of its own.
+
+A scenario is a class with decorated methods, or the same built from functions by `scenario(...)`. Attributes that
+`setup` puts on `self` are seen by processes and laws; what a process puts there dies with it, like any memory.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, overload
+
+from simfs.errors import UsageError
+from simfs.explore.law import Law
+
+Function = Callable[..., Any]
+F = TypeVar("F", bound=Function)
+
+STRATEGIES = ("exhaustive", "random", "pct", "pos", "portfolio")
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessMark:
+    """What `@process` leaves on a method: how often it is started again, and which errors are part of its life."""
+
+    restart: int = 0
+    raises: tuple[type[BaseException], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LawMark:
+    """What `@law` leaves on a method."""
+
+    law: Law | None
+    ordered: bool = False
+
+
+@overload
+def process(function: F, /) -> F: ...
+@overload
+def process(*, restart: int = 0, raises: type[BaseException] | Sequence[type[BaseException]] = ()) -> Callable[[F], F]: ...
+def process(
+    function: Function | None = None,
+    /,
+    *,
+    restart: int = 0,
+    raises: type[BaseException] | Sequence[type[BaseException]] = (),
+) -> Any:
+    """Mark a method as a simulated process.
+
+    `restart`: how many times it starts again after a power loss (or a kill). `raises`: errors that may end it without
+    that being a failure of the scenario; any other error that escapes is one.
+    """
+    expected = (raises,) if isinstance(raises, type) else tuple(raises)
+
+    def mark(wrapped: F) -> F:
+        wrapped.__simfs_process__ = ProcessMark(restart, expected)  # type: ignore[attr-defined]
+        return wrapped
+
+    return mark(function) if function is not None else mark
+
+
+@overload
+def law(function: F, /) -> F: ...
+@overload
+def law(bound: Law | None = None, /, *, ordered: bool = False) -> Callable[[F], F]: ...
+def law(function: Function | Law | None = None, /, *, ordered: bool = False) -> Any:
+    """Mark a method as the judge of a law: it raises AssertionError, or any error, when the law is broken.
+
+    `@law` names the law after the method, with its docstring as the statement; `@law(LAW)` binds an existing `Law`.
+    `ordered=True`: the law needs real-time order between promises of different processes.
+    """
+    bound = function if isinstance(function, Law) else None
+
+    def mark(wrapped: F) -> F:
+        wrapped.__simfs_law__ = LawMark(bound, ordered)  # type: ignore[attr-defined]
+        return wrapped
+
+    return mark if function is None or bound is not None else mark(function)  # type: ignore[type-var]
+
+
+def recover(function: F) -> F:
+    """Mark the method that runs first on each crash image, in a process of its own; it may be crashed in turn."""
+    function.__simfs_recover__ = True  # type: ignore[attr-defined]
+    return function
+
+
+class Scenario:
+    """Base class of scenarios. Class attributes are the bounds; see `explore` for what each means."""
+
+    name: str | None = None
+    disk: str | Sequence[str] = "prefix"
+    power: bool = True
+    power_depth: int = 1
+    kills: int = 0
+    faults: Sequence[Any] = ()
+    max_faults: int = 1
+    clock_jumps: Sequence[float] = ()
+    preemptions: int | None = None
+    strategy: str = "exhaustive"
+    budget: float | None = None
+    seed: int | str = 0
+    interpose: bool = True
+    isolate: Sequence[str] = ()
+    steps_max: int = 10_000
+    """Calls that one process may make before its run counts as endless."""
+
+    def setup(self, m: Any) -> None:
+        """Runs alone before the processes; everything it did is durable when it ends. Does nothing by default."""
+
+
+OPTIONS = frozenset(name for name in Scenario.__annotations__ if name != "name")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A function of a scenario, with what it is called in reports. `call(self, m)` runs it."""
+
+    name: str
+    call: Callable[[Any, Any], Any]
+    restart: int = 0
+    raises: tuple[type[BaseException], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BoundLaw:
+    """A law and the code that judges it in this scenario."""
+
+    law: Law
+    part: Part
+    ordered: bool
+
+
+@dataclass(slots=True)
+class Spec:
+    """A scenario read once: its parts in the order they are written, and its options."""
+
+    name: str
+    statement: str
+    make: Callable[[], Scenario]
+    setup: Part
+    processes: list[Part]
+    recover: Part | None
+    laws: list[BoundLaw]
+    options: dict[str, Any]
+    reference: str = ""
+    """How `simfs run` and tokens name it: module:attribute, or the name in a catalogue."""
+    kept: dict[str, Any] = field(default_factory=dict)
+
+    def instance(self, attributes: dict[str, Any]) -> Scenario:
+        """A fresh object with the attributes that setup left."""
+        made = self.make()
+        made.__dict__.update(copy.copy(attributes))
+        return made
+
+
+def spec_of(scenario: Any, **options: Any) -> Spec:
+    """Read a Scenario class or object. Raises UsageError where it has no process, no law, or an unknown option."""
+    kind = scenario if isinstance(scenario, type) else type(scenario)
+    if not issubclass(kind, Scenario):
+        raise UsageError(f"{scenario!r} is no Scenario: pass a subclass of simfs.Scenario or use simfs.scenario(...)")
+    original = None if isinstance(scenario, type) else scenario
+    unknown = set(options) - OPTIONS
+    if unknown:
+        raise UsageError(f"unknown option {', '.join(sorted(unknown))}; there are {', '.join(sorted(OPTIONS))}")
+    merged = {name: options.get(name, getattr(original or kind, name)) for name in OPTIONS}
+    if merged["strategy"] not in STRATEGIES:
+        raise UsageError(f"no strategy {merged['strategy']!r}; there are {', '.join(STRATEGIES)}")
+    processes, laws, recovery = _parts(kind)
+    name = kind.name or kind.__name__
+    if not processes:
+        raise UsageError(f"scenario {name} has no process: mark a method with @simfs.process")
+    if not laws:
+        raise UsageError(f"scenario {name} has no law: mark a method with @simfs.law")
+    make: Callable[[], Scenario] = kind if original is None else (lambda: copy.copy(original))
+    return Spec(
+        name=name,
+        statement=inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0].replace("\n", " "),
+        make=make,
+        setup=Part("setup", lambda self, m: self.setup(m)),
+        processes=processes,
+        recover=recovery,
+        laws=laws,
+        options=merged,
+        reference=getattr(kind, "__simfs_reference__", "") or f"{kind.__module__}:{kind.__qualname__}",
+    )
+
+
+def _parts(kind: type[Scenario]) -> tuple[list[Part], list[BoundLaw], Part | None]:
+    processes: list[Part] = []
+    laws: list[BoundLaw] = []
+    recovery: Part | None = None
+    for name, function in _methods(kind):
+        mark = getattr(function, "__simfs_process__", None)
+        if mark is not None:
+            processes.append(Part(name, _method(name), mark.restart, mark.raises))
+        judged = getattr(function, "__simfs_law__", None)
+        if judged is not None:
+            doc = inspect.cleandoc(function.__doc__ or "").replace("\n", " ")
+            found = judged.law or Law(name, doc or _first_sentence(kind) or name.replace("_", " "))
+            laws.append(BoundLaw(found, Part(name, _method(name)), judged.ordered))
+        if getattr(function, "__simfs_recover__", False):
+            if recovery is not None:
+                raise UsageError(f"scenario {kind.__name__} has two @simfs.recover methods: {recovery.name} and {name}")
+            recovery = Part(name, _method(name))
+    return processes, laws, recovery
+
+
+def _first_sentence(kind: type) -> str:
+    return inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0].replace("\n", " ")
+
+
+def _method(name: str) -> Callable[[Any, Any], Any]:
+    return lambda self, m: getattr(self, name)(m)
+
+
+def _methods(kind: type) -> list[tuple[str, Function]]:
+    """Methods in the order they are written, those of base classes first, an override in its base's place."""
+    found: dict[str, Function] = {}
+    for base in reversed(kind.__mro__):
+        for name, value in vars(base).items():
+            if callable(value) and not name.startswith("__"):
+                found[name] = value
+    return list(found.items())
+
+
+def _takes_machine(function: Function) -> Function:
+    """`function` as a method: called with `m` if it takes an argument, with nothing otherwise."""
+    try:
+        wants = len(inspect.signature(function).parameters) > 0
+    except (TypeError, ValueError):
+        wants = True
+    if wants:
+        return lambda self, m: function(m)
+    return lambda self, m: function()
+
+
+def scenario(
+    *,
+    processes: Sequence[Function] | Function,
+    law: Function | Sequence[Function] = (),
+    setup: Function | None = None,
+    recover: Function | None = None,
+    name: str | None = None,
+    **options: Any,
+) -> type[Scenario]:
+    """A scenario built from functions; each takes the machine handle `m`, or nothing.
+
+    `law` is one function or several. Options are those of `explore`. Raises UsageError for an unknown option.
+    """
+    unknown = set(options) - OPTIONS
+    if unknown:
+        raise UsageError(f"unknown option {', '.join(sorted(unknown))}; there are {', '.join(sorted(OPTIONS))}")
+    runs = [processes] if callable(processes) else list(processes)
+    laws = [law] if callable(law) else list(law)
+    body: dict[str, Any] = dict(options)
+    if setup is not None:
+        body["setup"] = _takes_machine(setup)
+    for function in runs:
+        body[_free_name(function, body)] = _marked(function, "__simfs_process__", ProcessMark())
+    for function in laws:
+        body[_free_name(function, body)] = _marked(function, "__simfs_law__", LawMark(None))
+    if recover is not None:
+        body[_free_name(recover, body)] = _marked(recover, "__simfs_recover__", True)
+    body["__doc__"] = inspect.cleandoc((laws[0].__doc__ if laws else "") or "")
+    body["__module__"] = getattr(runs[0], "__module__", __name__) if runs else __name__
+    title = name or "+".join(getattr(f, "__name__", "process") for f in runs) or "scenario"
+    return type(title, (Scenario,), body)
+
+
+def _marked(function: Function, mark: str, value: object) -> Function:
+    method = _takes_machine(function)
+    method.__doc__ = function.__doc__
+    setattr(method, mark, value)
+    return method
+
+
+def _free_name(function: Function, body: dict[str, Any]) -> str:
+    name = getattr(function, "__name__", "function").replace("<lambda>", "function")
+    taken, number = name, 2
+    while taken in body or hasattr(Scenario, taken):
+        taken, number = f"{name}_{number}", number + 1
+    return taken

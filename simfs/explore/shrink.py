@@ -1,0 +1,64 @@
+"""Making a violation smaller before anybody looks at it.
+
+Order of size: fewer legs (boots and crashes in recovery), then fewer ops before the last crash, then fewer ops lost,
+then fewer bytes lost of a torn write, then the earlier pick. What is tried: the search already visits crash points in
+order, so the first violation has the fewest ops; here the survivors at that same crash point are tried in order of size,
+and the first that breaks the same law is taken.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simfs.disk.model import Disk, DiskModel, Pick
+from simfs.explore.boot import run_boot
+from simfs.explore.choices import Replayed
+from simfs.explore.retrace import Retracer
+from simfs.explore.scenario import Spec
+from simfs.explore.search import Violation
+from simfs.explore.stage import Before
+from simfs.explore.verdict import Crash, Leg
+from simfs.machine.ops import Op, Write
+
+TRIES_MAX = 400
+"""Leaves that are judged again at most."""
+
+
+def shrink(spec: Spec, model: DiskModel, attributes: dict[str, Any], base: Before, violation: Violation) -> Violation:
+    """The smallest violation of the same law at the same crash point; the one given when none is smaller."""
+    path = violation.path
+    if len(path) != 1 or path[0].crash is None:
+        return violation
+    leg = path[0]
+    run = run_boot(spec, spec.processes, attributes, base, Replayed(leg.schedule))
+    disk = model.start(base.image)
+    point = path[0].crash.point
+    for op in run.ops[:point]:
+        disk.add(op)
+    following = run.ops[point] if point < len(run.ops) else None
+    retracer = Retracer(spec, model, attributes, base)
+    tried: set[int] = set()
+    for digest, pick in sorted(disk.leaves(following), key=lambda leaf: loss(disk, leaf[1], following, run.ops)):
+        if digest in tried:
+            continue
+        tried.add(digest)
+        if len(tried) > TRIES_MAX:
+            return violation
+        smaller = (Leg(leg.schedule, Crash(point, pick)),)
+        for found in retracer.walk(smaller).findings:
+            if found.law.id == violation.finding.law.id:
+                return Violation(found, smaller)
+    return violation
+
+
+def loss(disk: Disk, pick: Pick, following: Op | None, ops: list[Op]) -> tuple[int, int, Pick]:
+    """(ops lost or torn, bytes lost of torn writes, pick) of one leaf."""
+    lost = torn = 0
+    for index, fate in disk.fates(pick, following).items():
+        if fate in ("durable", "kept"):
+            continue
+        lost += 1
+        op = ops[index]
+        if fate != "lost" and isinstance(op, Write):
+            torn += len(op.data) - int(fate.split()[0])
+    return (lost, torn, pick)

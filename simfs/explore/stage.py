@@ -1,0 +1,69 @@
+"""Running a part of a scenario alone: setup, recovery and laws.
+
+These run directly, without a scheduler: nothing else is on the machine, so nothing can come between two of their calls,
+and a power loss during them is computed from the op journal like any other. What they raise is an outcome, not an
+escape: an `Exception` is kept in the `Solo`; signals of the harness (`NotSimulated`, `Deadlock`, `StepLimit`) are kept
+too, and whoever asked decides what they mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simfs.explore.handle import Event, Handle
+from simfs.explore.scenario import Part, Spec
+from simfs.machine import running
+from simfs.machine.inode import EPOCH_NS, Image
+from simfs.machine.machine import Machine
+
+
+@dataclass(slots=True)
+class Solo:
+    """What a part that ran alone left: the machine after its process exited, and what it raised."""
+
+    machine: Machine
+    handle: Handle
+    error: BaseException | None
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """Where a boot begins: the disk, everything promised so far, the number of the boot and its wall clock (ns)."""
+
+    image: Image
+    past: tuple[Event, ...] = ()
+    boot: int = 1
+    wall_ns: int = EPOCH_NS
+
+
+def run_alone(spec: Spec, part: Part, attributes: dict[str, Any], before: Before, sites: bool = False) -> Solo:
+    """Run `part` in a fresh process on a fresh machine; the process exits when it ends, whatever it raised."""
+    machine = Machine(before.image, boot=before.boot, wall_ns=before.wall_ns, record_sites=sites)
+    machine.step_limit = spec.options["steps_max"]
+    process = machine.spawn(part.name)
+    handle = Handle(machine, process, before.past)
+    instance = spec.instance(attributes)
+    error: BaseException | None = None
+    outer = running.active
+    running.active, machine.current = machine, process
+    try:
+        part.call(instance, handle)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as raised:
+        error = raised
+    finally:
+        machine.current = None
+        running.active = outer
+    machine.exit(process)
+    if part is spec.setup:
+        spec.kept.clear()
+        spec.kept.update(instance.__dict__)
+    return Solo(machine, handle, error)
+
+
+def follow(before: Before, machine: Machine, events: Sequence[Event], image: Image) -> Before:
+    """The boot after `machine`'s: same wall clock, next number, `events` as the past."""
+    return Before(image, tuple(events), before.boot + 1, machine.wall_ns)

@@ -1,0 +1,92 @@
+"""Replay tokens: one run as a short line of text.
+
+`s1~SCENARIO~DISK~CODE~PATH`. SCENARIO is how the command line names it (a catalogue name, module:Class or file.py:Class),
+DISK the model. CODE is a fingerprint of the op journal of the first boot (may be left empty by hand: then it is not
+checked). PATH is one leg for each boot, separated by "/": `schedule@point.pick`. The schedule lists the answers that
+were not 0, as `skip-answer` pairs joined by ","; point is how many ops the crash follows, pick the survivors' numbers.
+A leg without "@" ran to its end; one that begins with "r" struck recovery. Every part can be edited; a part that fits no run is refused, never ignored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from hashlib import blake2b
+
+from simfs.errors import BadToken
+from simfs.explore.verdict import Crash, Leg, Path
+from simfs.machine.ops import Op
+
+VERSION = "s1"
+_LEG = re.compile(r"^(?P<recovery>r?)(?P<schedule>(\d+-\d+(,\d+-\d+)*)?)(@(?P<point>\d+)(?P<pick>(\.\d+)+))?$")
+_SKIPPED = frozenset(("index", "site", "clock"))
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token taken apart. `code` is empty when it is not to be checked."""
+
+    scenario: str
+    disk: str
+    code: str
+    path: Path
+
+    def __str__(self) -> str:
+        return "~".join((VERSION, self.scenario, self.disk, self.code, "/".join(map(_leg_text, self.path))))
+
+
+def parse(text: str) -> Token:
+    """Read a token. Raises BadToken saying which part is wrong."""
+    parts = text.strip().split("~")
+    if parts[0] != VERSION:
+        if re.match(r"^s\d+$", parts[0]) and len(parts) > 1:
+            raise BadToken(f"token of version {parts[0]}, this program reads {VERSION}: run the scenario again")
+        raise BadToken(f"{text!r} is no replay token: one begins with {VERSION}~ and is printed at the end of a report")
+    if len(parts) != 5:
+        raise BadToken(f"broken token: {len(parts)} parts between ~ instead of 5 (was it cut when it was copied?)")
+    if not re.match(r"^[0-9a-f]*$", parts[3]):
+        raise BadToken(f"broken token: {parts[3]!r} is no code fingerprint (hexadecimal, or empty)")
+    return Token(parts[1], parts[2], parts[3], tuple(map(_leg, parts[4].split("/"))))
+
+
+def _leg(text: str) -> Leg:
+    match = _LEG.match(text)
+    if match is None:
+        raise BadToken(f"broken token: {text!r} is no leg of a path, as in 3-1@17.0.2")
+    schedule: list[int] = []
+    for pair in filter(None, match["schedule"].split(",")):
+        skip, answer = map(int, pair.split("-"))
+        if skip > 1_000_000:
+            raise BadToken(f"broken token: {skip} choices skipped in {text!r}")
+        schedule += [0] * skip + [answer]
+    if match["point"] is None:
+        return Leg(tuple(schedule), None, bool(match["recovery"]))
+    pick = tuple(int(part) for part in match["pick"].split(".")[1:])
+    return Leg(tuple(schedule), Crash(int(match["point"]), pick), bool(match["recovery"]))
+
+
+def _leg_text(leg: Leg) -> str:
+    pairs, skip = [], 0
+    for answer in leg.schedule:
+        if answer:
+            pairs.append(f"{skip}-{answer}")
+            skip = 0
+        else:
+            skip += 1
+    crash = "" if leg.crash is None else "@" + ".".join(map(str, (leg.crash.point, *leg.crash.pick)))
+    return ("r" if leg.recovery else "") + ",".join(pairs) + crash
+
+
+def fingerprint(ops: Iterable[Op]) -> str:
+    """Eight hexadecimal digits that stand for what the ops do; call sites are left out, so moving code is no change."""
+    hasher = blake2b(digest_size=4)
+    for op in ops:
+        hasher.update(op_text(op).encode("utf-8", "surrogateescape"))
+    return hasher.hexdigest()
+
+
+def op_text(op: Op) -> str:
+    """All that an op does, as text; the same on every machine and hash seed."""
+    shown = ((f.name, getattr(op, f.name)) for f in fields(op) if f.name not in _SKIPPED)
+    return type(op).__name__ + repr(tuple(shown))
