@@ -14,8 +14,8 @@ from eukhe.storage.codec import (
     body_length,
     encode_commit,
     encode_sidecar_line,
-    sidecar_name,
 )
+from eukhe.storage.rules import sidecar_name
 
 
 def move_long_bodies(

@@ -12,20 +12,18 @@ every line that this package writes is a line that it opens.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
 from eukhe.storage.records import CommitShape
+from eukhe.storage.rules import is_sidecar_name
 
 BODY_INLINE_BYTES = 16 * 1024
 """An entry's body whose JSON is longer than this goes to its conversation's sidecar."""
 
 Change = dict[str, Any]
-
-_SIDECAR_NAME = re.compile(r"c[1-9][0-9]{0,18}\.entries\.jsonl")
 
 
 class Commit(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -53,16 +51,6 @@ _encode = msgspec.json.Encoder().encode
 _decode_shape = msgspec.json.Decoder(CommitShape).decode
 _decode_commit = msgspec.json.Decoder(Commit).decode
 _decode_sidecar = msgspec.json.Decoder(SidecarLine).decode
-
-
-def is_sidecar_name(name: str) -> bool:
-    """Whether a file name is one that a sidecar can have. Nothing else in a storage is ever cut."""
-    return _SIDECAR_NAME.fullmatch(name) is not None
-
-
-def sidecar_name(conversation: int) -> str:
-    """The file that holds the long entry bodies of a conversation."""
-    return f"c{conversation}.entries.jsonl"
 
 
 def decode_commit(line: bytes) -> Commit:

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from eukhe.errors import StorageDamaged
-from eukhe.storage.codec import Change, Commit, LineError, decode_commit, decode_sidecar_line, is_sidecar_name
-from eukhe.storage.rules import MAIN_NAME, SidecarFacts
+from eukhe.storage.codec import Change, Commit, LineError, decode_commit, decode_sidecar_line
+from eukhe.storage.rules import MAIN_NAME, SidecarFacts, is_sidecar_name
 from eukhe.system import System
 
 READ_BYTES = 1 << 20

@@ -32,9 +32,12 @@ from __future__ import annotations
 
 import itertools
 import os.path
+import re
 from typing import Literal, NamedTuple
 
 MAIN_NAME = "main.jsonl"
+
+_SIDECAR_NAME = re.compile(r"c[1-9][0-9]{0,18}\.entries\.jsonl")
 
 StepKind = Literal[
     "make_directory",
@@ -101,6 +104,16 @@ class SidecarShort(Exception):
         self.facts = facts
 
 
+def is_sidecar_name(name: str) -> bool:
+    """Whether a file name is one that a sidecar can have. Nothing else in a storage is ever written or cut."""
+    return _SIDECAR_NAME.fullmatch(name) is not None
+
+
+def sidecar_name(conversation: int) -> str:
+    """The file that holds the long entry bodies of a conversation."""
+    return f"c{conversation}.entries.jsonl"
+
+
 def complete_length(length: int, last_newline: int | None) -> int:
     """How many bytes of a file stand in complete lines: what an open keeps. Refuses facts that no file can have."""
     if length < 0:
@@ -120,8 +133,10 @@ def plan_open(fsync: bool, facts: OpenFacts) -> tuple[tuple[Step, ...], LogState
     if kept < facts.length:
         steps.append(Step("cut_main", MAIN_NAME, kept))
     for sidecar in facts.sidecars:
-        if sidecar.length < 0 or sidecar.confirmed < 0:
-            raise RuleRefused("a length is not below 0")
+        if sidecar.length < 0 or sidecar.confirmed < 0 or not is_sidecar_name(sidecar.name):
+            raise RuleRefused("a sidecar has the name of one and no length below 0")
+        if sidecar.confirmed and not kept:
+            raise RuleRefused("a sidecar is confirmed by a commit, and there is none")
         if sidecar.length < sidecar.confirmed:
             raise SidecarShort(sidecar)
         if sidecar.length > sidecar.confirmed:
@@ -150,8 +165,7 @@ def plan_commit(state: LogState, sidecars: tuple[str, ...]) -> tuple[tuple[Step,
     fsync, present, covered = state
     steps: list[Step] = []
     if sidecars:
-        if MAIN_NAME in sidecars or len(set(sidecars)) != len(sidecars):
-            raise RuleRefused("the sidecars of a commit are different files, none of them main.jsonl")
+        _check_names(sidecars)
         present = present.union(sidecars)
         steps.extend(Step("write_sidecar", name) for name in sidecars)
         if fsync:
@@ -171,9 +185,15 @@ def plan_commit(state: LogState, sidecars: tuple[str, ...]) -> tuple[tuple[Step,
 
 def plan_flush(state: LogState, sidecars: tuple[str, ...]) -> tuple[tuple[Step, ...], LogState]:
     """The steps that make everything in the storage durable at once, for a build that ran without flushing."""
+    _check_names(sidecars)
     steps = [Step("flush_sidecar", name) for name in sidecars]
     steps += [Step("flush_main"), Step("flush_directory"), Step("acknowledge")]
     return tuple(steps), LogState(state.fsync, state.present, state.present)
+
+
+def _check_names(sidecars: tuple[str, ...]) -> None:
+    if len(set(sidecars)) != len(sidecars) or not all(map(is_sidecar_name, sidecars)):
+        raise RuleRefused("the sidecars are different files, each with the name of one")
 
 
 def plan_put_back(

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from eukhe.errors import StorageDamaged, StorageFailed, StorageNotFound
-from eukhe.storage.codec import Change, Commit, sidecar_name
+from eukhe.storage.codec import Change, Commit
 from eukhe.storage.reading import open_main, read_body, read_main, read_sidecar_facts
-from eukhe.storage.rules import complete_length
+from eukhe.storage.rules import complete_length, sidecar_name
 from eukhe.system import OsSystem, System
 
 READS_MAX = 8
