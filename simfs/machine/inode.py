@@ -44,6 +44,8 @@ class Inode:
     parent: int = ROOT_INO
     device: int = 0
     _digest: int = 0
+    holes: tuple[tuple[int, int, bool], ...] = ()
+    """Blocks that a file skipped, see `space`. No part of the digest: they read as the zeros they are."""
 
     def digest(self) -> int:
         """128 bits that stand for number, kind, attributes and content; access time, parent and nlink are left out.
@@ -70,7 +72,7 @@ class Inode:
         return Inode(
             self.ino, self.kind, self.mode, self.uid, self.gid, self.nlink,
             self.atime_ns, self.mtime_ns, self.ctime_ns,
-            self.data, self.entries, self.target, self.xattrs, self.parent, self.device,
+            self.data, self.entries, self.target, self.xattrs, self.parent, self.device, 0, self.holes,
         )  # fmt: skip
 
     def copy(self) -> Inode:
@@ -125,7 +127,7 @@ class Image:
                 stack.append((prefix + name, self.inodes[self.mounts.get(ino, ino)]))
 
     def tree(self, root: str = "/") -> dict[str, str | bytes]:
-        """What a person sees below `root`: relative path -> "dir", "-> target" for a symlink, or the bytes of a file."""
+        """What a person sees below `root`: relative path -> "dir", "-> target" of a symlink, or a file's bytes."""
         prefix = root.rstrip("/") + "/"
         out: dict[str, str | bytes] = {}
         for path, node in self.walk():

@@ -94,7 +94,7 @@ class Unlink(Op):
 
 @dataclass(slots=True, eq=False)
 class Rename(Op):
-    """One entry moved. `victim` is the inode whose entry was replaced, or with `exchange` the other one; None if absent."""
+    """One entry moved. `victim` is the inode whose entry was replaced or exchanged with; None if there was none."""
 
     src_dir: int
     src_name: str

@@ -46,7 +46,20 @@ class Process:
     steps: int = 0
     """Calls made so far."""
     inodes_made: int = 0
-    random: random.Random = field(default_factory=lambda: random.Random(0))
+    fd_hint: int = 3
+    """Every number from 3 below this one is in use: where the search for the lowest free one starts."""
+    inheritable: set[int] = field(default_factory=set)
+    """Descriptors without FD_CLOEXEC."""
+    record_locks: set[int] = field(default_factory=set)
+    """Inodes on which this process may hold POSIX record locks: any close of one of them drops those."""
+    _random: random.Random | None = None
+
+    @property
+    def random(self) -> random.Random:
+        """The process's own random numbers, the same in every run: seeded by boot and index."""
+        if self._random is None:
+            self._random = random.Random(self.stream)
+        return self._random
 
     def next_ino(self) -> int:
         """A fresh inode number from this process's stream."""
