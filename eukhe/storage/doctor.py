@@ -15,10 +15,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
+from eukhe.directories import flush_directory, holder_of
 from eukhe.errors import StorageDamaged, StorageExists, StorageFailed, StorageNotFound
 from eukhe.storage.codec import Change, Commit, LineError, decode_commit
 from eukhe.storage.reading import READ_BYTES, open_main, read_sidecar_facts
-from eukhe.storage.rules import MAIN_NAME, holder_of
+from eukhe.storage.rules import MAIN_NAME
 from eukhe.storage.shell import Storage
 from eukhe.storage.view import fetch_bodies
 from eukhe.system import RENAME_NOREPLACE, OsSystem, System
@@ -89,11 +90,7 @@ def repair(
         storage.flush()
     try:
         used.renameat2(built, place, RENAME_NOREPLACE)
-        fd = used.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            used.fsync(fd)
-        finally:
-            used.close(fd)
+        flush_directory(used, above)
     except FileExistsError:
         raise StorageExists(place) from None
     except OSError as error:

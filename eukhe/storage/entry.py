@@ -1,19 +1,18 @@
 """The rules of the commit log behind the entry protocol (`eukhe rules log`).
 
-| op                | args                                                           | ok
-|
+| op                | args                                                           | ok |
 |-------------------|----------------------------------------------------------------|------------------------------------|
-| `complete_length` | length, last_newline (or null)                                 | `{"length"}`
-| | `directories`     | fsync, storage, home, missing                                  | `{"steps", "owed"}`
-| | `open`            | fsync, length, last_newline, sidecars [{name, length, confirmed}], ancestors | `{"steps"}`
-| | `commit`          | sidecars [name]                                                | `{"steps"}`
-| | `flush`           | sidecars [name]                                                | `{"steps"}`
-| | `fail`            | begun [step], main_length, sidecar_lengths {name: length}      | `{"steps"}`, to put the
-files back | | `close`           | (none)                                                         | `{}`
+| `complete_length` | length, last_newline (or null)                                 | `{"length"}` | |
+`directories`     | fsync, storage, home, missing                                  | `{"steps", "owed"}` | | `open`
+| fsync, length, last_newline, sidecars [{name, length, confirmed}], ancestors | `{"steps"}` | | `commit`          |
+sidecars [name]                                                | `{"steps"}` | | `flush`           | sidecars [name]
+| `{"steps"}` | | `fail`            | begun [step], main_length, sidecar_lengths {name: length}      | `{"steps"}`,
+to put the files back | | `close`           | (none)                                                         | `{}`
 |
 
-A step is `{"kind", "name", "length"}`. The stepper is closed, open or failed: `open` needs it closed, `commit`,
-`flush` and `fail` need it open, and a failed one can only be closed. A refused request keeps the state.
+A step is `{"kind", "name", "length"}`, for directories `{"kind", "path"}`. The stepper is closed, open or failed:
+`open` needs it closed, `commit`, `flush` and `fail` need it open, and a failed one can only be closed. A refused
+request keeps the state.
 """
 
 from __future__ import annotations
@@ -24,6 +23,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
+from eukhe import directories
+from eukhe.directories import PathRefused
 from eukhe.entry import EntryError
 from eukhe.storage import rules
 from eukhe.storage.rules import LogState, OpenFacts, RuleRefused, SidecarFacts, SidecarShort, Step, StepKind
@@ -93,7 +94,7 @@ class LogEntry:
             raise EntryError("unknown_op", f"no operation {op!r}; there are {', '.join(_OPERATIONS)}")
         try:
             return operation(self, args)
-        except RuleRefused as error:
+        except (RuleRefused, PathRefused) as error:
             raise EntryError("refused", str(error)) from None
         except SidecarShort as error:
             raise EntryError("refused", f"{error.facts.name}: {error}") from None
@@ -104,8 +105,8 @@ class LogEntry:
 
     def _directories(self, args: bytes) -> Answer:
         given = _read(_DirectoriesArgs, args)
-        steps, owed = rules.plan_directories(given.fsync, given.storage, given.home, given.missing)
-        return {"steps": _write(steps), "owed": list(owed)}
+        steps, owed = directories.plan_directories(given.fsync, given.storage, given.home, given.missing)
+        return {"steps": [{"kind": step.kind, "path": step.path} for step in steps], "owed": list(owed)}
 
     def _open(self, args: bytes) -> Answer:
         given = _read(_OpenArgs, args)

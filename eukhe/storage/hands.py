@@ -12,6 +12,7 @@ import errno
 import os
 from collections.abc import Callable
 
+from eukhe.directories import flush_directory
 from eukhe.storage.reading import open_main
 from eukhe.storage.rules import MAIN_NAME, Step
 from eukhe.system import System
@@ -64,27 +65,8 @@ class Hands:
             fd = self._sidecars[name] = self._system.open(f"{self._path}/{name}", flags, 0o600)
         return fd
 
-    def _make_directory(self, step: Step) -> None:
-        try:
-            self._system.mkdir(step.name, 0o700)
-        except FileExistsError:
-            # Someone else made it in the meantime, which serves as well: the flush that follows covers it all the
-            # same.
-            pass
-
     def _flush_ancestor(self, step: Step) -> None:
-        fd = self._system.open(step.name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            self._system.fsync(fd)
-        finally:
-            self._system.close(fd)
-
-    def _flush_ancestor_if_readable(self, step: Step) -> None:
-        # Where we may not read a directory above the home, someone with more rights made the entry, and before us.
-        try:
-            self._flush_ancestor(step)
-        except PermissionError:
-            pass
+        flush_directory(self._system, step.name)
 
     def _flush_directory(self, _step: Step) -> None:
         fd = self._system.open(self._path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -135,9 +117,7 @@ def _rest(data: bytes, offset: int, written: int) -> tuple[bytes, int]:
 
 
 _ACTIONS: dict[str, Callable[[Hands, Step], None]] = {
-    "make_directory": Hands._make_directory,
     "flush_ancestor": Hands._flush_ancestor,
-    "flush_ancestor_if_readable": Hands._flush_ancestor_if_readable,
     "flush_directory": Hands._flush_directory,
     "cut_main": Hands._cut_main,
     "cut_sidecar": Hands._cut_sidecar,

@@ -5,33 +5,28 @@ of the unflushed directory entries. A kill keeps everything that was written, an
 entries that no flush has covered yet, whoever made them. From this follow the rules:
 
 1. *What is read.* A commit is a complete line. The bytes after the last newline are a torn tail: cut, never read. A
-  sidecar
-   holds what is confirmed by the last commit that names it, the rest is cut; shorter than confirmed is damage.
+   sidecar holds what is confirmed by the last commit that names it, the rest is cut; shorter than confirmed is
+   damage.
 2. *Open.* Read; cut; then, if commits were found, make them durable (rewrite the last line, flush the sidecars and
-   main.jsonl, flush the storage directory); flush every ancestor from the home down to the parent; only then return.
-   So what an open returns is as safe as what a commit acknowledges.
+   main.jsonl, flush the storage directory); flush every ancestor from the home down to the parent; only then
+   return. So what an open returns is as safe as what a commit acknowledges.
 3. *Why the last line is rewritten.* A flush that failed leaves bytes which can still be read, yet which no later
-  flush
-   covers. Every line but the last was acknowledged, so only the last can be such a one. Written again, a flush
-   covers it.
-4. *Commit.* Sidecar records; their flushes; one directory flush while one of these entries is new; the marker line in
-   main.jsonl; its flush; a directory flush while main.jsonl's entry is new; acknowledgement.
-   An entry is *new* until a directory flush of this open covers it, whoever made it.
+   flush covers. Every line but the last was acknowledged, so only the last can be such a one. Written again, a
+   flush covers it.
+4. *Commit.* Sidecar records; their flushes; one directory flush while one of these entries is new; the marker line
+   in main.jsonl; its flush; a directory flush while main.jsonl's entry is new; acknowledgement. An entry is *new*
+   until a directory flush of this open covers it, whoever made it.
 5. *Failure.* After a failed step nothing more is promised: the files are put back to their acknowledged lengths as
-  well as
-   can be, and the storage takes no call until it is opened again. A flush is never tried again on the same bytes.
-6. *Directories.* Each missing directory is made from the top down, and its entry is flushed before anything is put
-  into it.
-   So a directory that holds something has a durable entry; one that is found empty may not, and the directory above
-   the deepest one found is flushed too, before the first is made in it.
+   well as can be, and the storage takes no call until it is opened again. A flush is never tried again on the same
+   bytes.
+6. *Directories.* How the path to a storage is made and kept is the business of `eukhe.directories`; the ancestors
+   whose flush is owed come in as facts here.
 
 Without flushing (`fsync=False`) the plans are the same minus the flushes and the rewriting that serves them.
 """
 
 from __future__ import annotations
 
-import itertools
-import os.path
 import re
 from typing import Literal, NamedTuple
 
@@ -40,9 +35,7 @@ MAIN_NAME = "main.jsonl"
 _SIDECAR_NAME = re.compile(r"c[1-9][0-9]{0,18}\.entries\.jsonl")
 
 StepKind = Literal[
-    "make_directory",
     "flush_ancestor",
-    "flush_ancestor_if_readable",
     "cut_main",
     "cut_sidecar",
     "rewrite_last_line",
@@ -215,49 +208,3 @@ def plan_put_back(
         if step.kind == "write_sidecar"
     )
     return tuple(steps)
-
-
-def plan_directories(
-    fsync: bool, storage: str, home: str, missing: tuple[str, ...]
-) -> tuple[tuple[Step, ...], tuple[str, ...]]:
-    """The steps that make the missing directories (from the top; the last is the storage), and the ancestors whose
-    flush the open still owes. With none missing there is nothing to make and all are owed, from the home down."""
-    above = ancestors_from(home, storage)
-    if not missing:
-        return (), above
-    if missing[-1] != storage or any(holder_of(low) != high for high, low in itertools.pairwise(missing)):
-        raise RuleRefused("the missing directories are not one chain that ends at the storage")
-    steps: list[Step] = []
-    found = holder_of(missing[0])
-    if fsync:
-        if found in above and found != home:
-            steps.extend(Step("flush_ancestor", path) for path in ancestors_from(home, found))
-        elif holder_of(found) != found:
-            steps.append(Step("flush_ancestor_if_readable", holder_of(found)))
-    for path in missing:
-        steps.append(Step("make_directory", path))
-        if fsync:
-            steps.append(Step("flush_ancestor", holder_of(path)))
-    return tuple(steps), ()
-
-
-def ancestors_from(home: str, path: str) -> tuple[str, ...]:
-    """The directories from the home down to the one that holds `path`, both normal paths. Refuses a path outside."""
-    found = []
-    at = path
-    while at != home:
-        above = holder_of(at)
-        if above == at or (above == ".." and at == ".") or at.endswith(".."):
-            raise RuleRefused(f"it does not lie below its home {home}")
-        found.append(above)
-        at = above
-    if not found:
-        raise RuleRefused("it is its own home")
-    return tuple(reversed(found))
-
-
-def holder_of(path: str) -> str:
-    """The directory that holds a path's entry, by its spelling: `.` for a bare name, and `..` above that."""
-    if path == "." or path.endswith(".."):
-        return ".." if path == "." else f"{path}/.."
-    return os.path.dirname(path) or "."

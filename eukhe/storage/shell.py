@@ -21,6 +21,8 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import NoReturn
 
+from eukhe import directories
+from eukhe.directories import PathRefused
 from eukhe.errors import (
     ChangeRefused,
     StorageClosed,
@@ -35,7 +37,6 @@ from eukhe.storage.bodies import move_long_bodies
 from eukhe.storage.codec import BODY_INLINE_BYTES, Change, Commit, LineError, encode_changes
 from eukhe.storage.hands import Hands
 from eukhe.storage.history import CommitHistory, HistoryKeeper
-from eukhe.storage.place import plan_place
 from eukhe.storage.reading import read_main, read_sidecar_facts
 from eukhe.storage.rules import MAIN_NAME, LogState, OpenFacts, SidecarShort, Step
 from eukhe.storage.view import read_storage
@@ -77,10 +78,13 @@ class Storage:
         where the path cannot be a storage, and `StorageFailed` where a call fails. Source: seed D2, 1 to 3.
         """
         place = os.path.normpath(os.fspath(path))
-        home_place = rules.holder_of(place) if home is None else os.path.normpath(os.fspath(home))
+        home_place = directories.holder_of(place) if home is None else os.path.normpath(os.fspath(home))
         storage = cls(place, OsSystem() if system is None else system, fsync)
         try:
             storage._open(home_place)
+        except PathRefused as error:
+            storage._give_up()
+            raise StorageUnusable(error.path, error.why) from None
         except OSError as error:
             storage._give_up()
             storage._raise_open_failed(error)
@@ -168,9 +172,9 @@ class Storage:
         self.close()
 
     def _open(self, home: str) -> None:
-        steps, owed = plan_place(self._system, self.path, home, self._fsync)
-        for step in steps:
-            self._hands.do(step)
+        missing = directories.look(self._system, self.path, home)
+        making, owed = directories.plan_directories(self._fsync, self.path, home, missing)
+        directories.carry_out(self._system, making)
         main = self._hands.open_main()
         try:
             self._system.flock(main, fcntl.LOCK_EX | fcntl.LOCK_NB)
