@@ -169,10 +169,10 @@ class Search:
         path: Path,
         restarts: list[Part],
     ) -> None:
-        seen, images = self._seen, 0
+        seen, searched = self._seen, self.searched
         rest = (event_key(at.past), at.boot, at.wall_ns, depth)
         for digest, pick in disk.leaves(following):
-            images += 1
+            searched.images += 1
             key = (digest, rest)
             if key in seen:
                 continue
@@ -180,7 +180,6 @@ class Search:
             self._digests.add(digest)
             leg = (*path, Leg(schedule or (), Crash(point, pick), schedule is None))
             self._image(Before(disk.image(pick, following), at.past, at.boot + 1, at.wall_ns), depth - 1, leg, restarts)
-        self.searched.images += images
         self._check_time()
 
     def _image(self, before: Before, depth: int, path: Path, restarts: list[Part]) -> None:
