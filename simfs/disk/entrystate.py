@@ -5,15 +5,18 @@ A rename stands in the chains of both its names and is kept or lost whole. Renam
 as the kernel does them one at a time: otherwise losing one alone could make a directory its own ancestor. A flush of
 a directory makes the ops on its names durable together with all they wait for; an op on two directories is durable
 when either is flushed. An unlink that was not flushed may come back.
+
+A flush of a directory that failed covers nothing, and its blocks are no longer dirty: what was pending in it is kept or
+lost as before, and a later flush covers it only if the directory was changed again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from simfs.machine.inode import Image
-from simfs.machine.ops import Create, EntryOp, Link, Rename, Unlink
+from simfs.machine.ops import Create, EntryOp, Link, Op, Rename, Unlink
 
 
 def names_of(op: EntryOp) -> tuple[tuple[int, str], ...]:
@@ -21,6 +24,13 @@ def names_of(op: EntryOp) -> tuple[tuple[int, str], ...]:
     if isinstance(op, Rename):
         return ((op.src_dir, op.src_name), (op.dst_dir, op.dst_name))
     return ((op.dir, op.name),) if op.dir else ()
+
+
+def directories(op: Op) -> tuple[int, ...]:
+    """The directories whose flush covers this op; none for an op that changes no entry."""
+    if isinstance(op, Rename):
+        return (op.src_dir, op.dst_dir)
+    return (op.dir,) if isinstance(op, Create | Link | Unlink) else ()
 
 
 class NameChanges:
@@ -67,6 +77,8 @@ class Pending:
     waits: list[Pending] = field(default_factory=list)
     done: bool = False
     """Durable already: a flush covered it."""
+    stuck: bool = False
+    """Pending at a flush that failed: no flush covers it until its directory is written again."""
 
 
 @dataclass(slots=True, eq=False)
@@ -91,11 +103,20 @@ class EntryState:
             if self._last_dir_rename is not None and not self._last_dir_rename.done:
                 entry.waits.append(self._last_dir_rename)
             self._last_dir_rename = entry
+        dirs = directories(op)
+        for other in self.pending:
+            if other.stuck and any(directory in dirs for directory in directories(other.op)):
+                other.stuck = False
         self.pending.append(entry)
+
+    def fail(self, covers: Callable[[EntryOp], bool]) -> None:
+        """A flush that would have covered what `covers` picks failed."""
+        for entry in self.pending:
+            entry.stuck = entry.stuck or covers(entry.op)
 
     def flush(self, covers: Callable[[EntryOp], bool]) -> bool:
         """Make durable the pending ops that `covers` picks and all they wait for. Answers whether any were."""
-        chosen = [entry for entry in self.pending if covers(entry.op)]
+        chosen = [entry for entry in self.pending if not entry.stuck and covers(entry.op)]
         if not chosen:
             return False
         while chosen:
@@ -137,8 +158,3 @@ class EntryState:
             if keep:
                 out.apply(entry.op)
         return out
-
-
-def made_inodes(entries: Mapping[int, dict[str, int]]) -> set[int]:
-    """Every inode that some changed directory names."""
-    return {ino for table in entries.values() for ino in table.values()}

@@ -5,8 +5,8 @@ power loss keeps a prefix of it, and of the last write kept a prefix of its byte
 Attribute ops (mode, owner, explicit times, xattrs) are a second sequence of which a prefix survives, independent of
 the first. A file's mtime is the time of the last content op kept, or the explicit time if that was set later.
 
-A flush that failed covers nothing, and what was pending at it is no longer dirty: each such op is kept or lost by
-itself ("limbo") and no later flush covers it; ops issued afterwards are a new sequence.
+A flush that failed covers nothing, and what was pending at it is kept or lost block by block (`limbo.py`); ops issued
+afterwards are a new sequence above it.
 
 Every byte is a cut up to CUT_EVERY_BYTE pending bytes. Beyond, cuts are taken around write, newline, 512- and
 4,096-byte boundaries (one byte to either side) and inside multi-byte characters, and the enumeration says that it
@@ -16,15 +16,14 @@ was bounded.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import product
 
+from simfs.disk.limbo import Kept, Stage, blocks_touched, forget, outcomes
+from simfs.disk.worlds import Way, Ways
 from simfs.machine.inode import Inode
-from simfs.machine.ops import ContentOp, Meta, Truncate, Write
+from simfs.machine.ops import ContentOp, Create, Meta, Truncate, Write
 
 CUT_EVERY_BYTE = 4096
-BOUND = "byte cuts of more than 4096 pending bytes: write, newline, 512- and 4096-byte boundaries +-1, inside characters"
-LIMBO_MAX = 6
-LIMBO_BOUND = f"of more than {LIMBO_MAX} ops pending at a failed flush: all kept, all lost, or one lost"
+BOUND = "byte cuts above 4096 pending bytes: write, newline, 512- and 4096-byte boundaries +-1, inside characters"
 
 
 def apply_content(data: bytes, op: ContentOp, count: int | None = None) -> bytes:
@@ -58,15 +57,14 @@ def apply_meta(node: Inode, op: Meta) -> None:
     node.ctime_ns = op.time_ns
 
 
-def cuts(payload: bytes, every_byte: bool) -> list[int]:
-    """How many bytes of `payload` may survive, from 1 to all but one, in increasing order."""
+def cuts(payload: bytes, every_byte: bool, offset: int = 0) -> list[int]:
+    """How many bytes of `payload`, written at `offset`, may survive: from 1 to all but one, in increasing order."""
     size = len(payload)
     if every_byte:
         return list(range(1, size))
     points = {1, size - 1}
-    for step in (512, 4096):
-        for at in range(step, size, step):
-            points.update((at - 1, at, at + 1))
+    for at in range(512 - offset % 512, size, 512):
+        points.update((at - 1, at, at + 1))
     at = payload.find(b"\n")
     while at >= 0:
         points.update((at, at + 1, at + 2))
@@ -78,145 +76,196 @@ def cuts(payload: bytes, every_byte: bool) -> list[int]:
     return sorted(p for p in points if 0 < p < size)
 
 
-@dataclass(slots=True, eq=False)
-class Choice:
-    """One way this inode may come out: the inode, and how many content ops, bytes of the next, limbo and meta ops."""
+def new_inode(op: Create, device: int = 0) -> Inode:
+    """The inode as it is made: empty."""
+    return Inode(
+        op.ino, op.kind, op.mode, op.uid, op.gid,
+        atime_ns=op.time_ns, mtime_ns=op.time_ns, ctime_ns=op.time_ns, target=op.target, device=device,
+    )  # fmt: skip
 
-    node: Inode
+
+@dataclass(slots=True, frozen=True)
+class Survivor:
+    """What one way keeps: so many content ops whole, bytes of the next, attribute ops, and blocks in limbo."""
+
     ops: int
     extra: int
-    limbo: tuple[bool, ...]
     metas: int
+    limbo: Kept
 
 
 @dataclass(slots=True, eq=False)
 class FileState:
-    """`durable` is what is covered; `pending`, `metas` and `limbo` are the ops since, in order."""
+    """`durable` is what is covered, `stages` what failed flushes left unsure, `pending` and `metas` the ops since."""
 
     durable: Inode
     pending: list[ContentOp] = field(default_factory=list)
     metas: list[Meta] = field(default_factory=list)
-    limbo: list[ContentOp] = field(default_factory=list)
+    stages: list[Stage] = field(default_factory=list)
     bounded: bool = False
     limbo_bounded: bool = False
-    _choices: list[Choice] | None = None
-    _stays: set[int] = field(default_factory=set)
-    """Indexes of limbo ops that a later flush covered: written again above a limbo, so durable."""
+    _ways: Ways | None = None
+    _settled: int = -1
+    """Index of the last content op in `durable` or `stages`."""
+    _settled_ns: int = 0
+    """Its time (ns), as long as `durable` does not show it."""
+    _full: bytes | None = None
+    """What the page cache holds: everything kept. None until somebody asks."""
 
     def add(self, op: ContentOp | Meta) -> None:
+        """Issue an op of this inode."""
         if isinstance(op, Meta):
             self.metas.append(op)
-            self._choices = None
-        else:
-            self.pending.append(op)
-            self._extend(op)
+            self._ways = None
+            return
+        before = self.full()
+        self.pending.append(op)
+        self._full = apply_content(before, op)
+        if self._ways is not None:
+            if self.metas or self.stages or self._total() > CUT_EVERY_BYTE:
+                self._ways = None
+            else:
+                self._ways.ways.extend(self._keeping(len(self.pending) - 1, before, 0, frozenset()))
 
     @property
     def decided(self) -> bool:
-        return not (self.pending or self.metas or self.limbo)
+        """Whether there is only one way."""
+        return not (self.pending or self.metas or self.stages)
+
+    @property
+    def grows(self) -> bool:
+        """Whether the list that `ways` answered before is still the one, with more at its end."""
+        return self._ways is not None
+
+    def full(self) -> bytes:
+        """The content that the page cache holds: every op applied."""
+        if self._full is None:
+            self._full = bytes(self.durable.data)
+        return self._full
+
+    def _settle(self, contents: int) -> list[ContentOp]:
+        taken = self.pending[:contents]
+        del self.pending[:contents]
+        if taken:
+            self._settled, self._settled_ns = taken[-1].index, taken[-1].time_ns
+        self._ways = None
+        return taken
 
     def flush(self, contents: int, metas: int) -> None:
         """The first `contents` content ops and `metas` attribute ops are durable now."""
-        if not contents and not metas:
+        if not contents and not metas and not self.stages:
             return
-        if self.limbo:
-            self._flush_over_limbo(contents)
-            contents = 0
-        node = self._with(self.pending[:contents], 0, self.metas[:metas], ())
-        self.durable = node
-        del self.pending[:contents]
-        del self.metas[:metas]
-        self._choices = None
-
-    def _flush_over_limbo(self, contents: int) -> None:
-        """Covered writes are durable whatever became of the limbo below them: they join it as ops that stay."""
-        self.limbo.extend(self.pending[:contents])
-        self._stays.update(op.index for op in self.pending[:contents])
-        del self.pending[:contents]
+        cached = self._cached(contents)
+        taken = self._settle(contents)
+        if self.stages:
+            forget(self.stages, taken)
+            if taken:
+                self.stages.append(Stage.of(taken, cached, True))
+            if not any(stage.blocks for stage in self.stages if not stage.certain):
+                cached = outcomes(self.stages, bytes(self.durable.data))[0][-1][0]
+                self.stages = []
+        if not self.stages:
+            self.durable = self._node(cached, self._settled, self._settled_ns, 0)
+            self._settled_ns = 0
+            if not self.pending:
+                self._full = cached
+        if metas:
+            node = self.durable.alias()
+            self._apply_metas(node, metas, self._settled, self._settled_ns or node.mtime_ns)
+            if any(meta.what == "times" and meta.index > self._settled for meta in self.metas[:metas]):
+                self._settled_ns = 0
+            self.durable = node
+            del self.metas[:metas]
 
     def fail(self, contents: int) -> None:
         """A flush failed while the first `contents` content ops were pending."""
-        self.limbo.extend(self.pending[:contents])
-        del self.pending[:contents]
-        self._choices = None
+        cached = self._cached(contents)
+        taken = self._settle(contents)
+        if taken:
+            self.stages.append(Stage.of(taken, cached, False))
 
-    def _with(self, ops: list[ContentOp], extra: int, metas: list[Meta], limbo: tuple[bool, ...]) -> Inode:
+    def _cached(self, contents: int) -> bytes:
+        """What the page cache held after the first `contents` pending ops."""
+        if contents == len(self.pending):
+            return self.full()
         data = bytes(self.durable.data)
-        last = -1
-        time_ns = self.durable.mtime_ns
+        for stage in self.stages:
+            for op in stage.ops:
+                data = apply_content(data, op)
+        for op in self.pending[:contents]:
+            data = apply_content(data, op)
+        return data
+
+    def _node(self, data: bytes, last: int, time_ns: int, metas: int) -> Inode:
+        """The inode with this content, of which the op `last`, issued at `time_ns`, is the newest part kept."""
         node = self.durable.alias()
-        for op, kept in zip(self.limbo, limbo, strict=bool(limbo)):
-            if kept:
-                data, last, time_ns = apply_content(data, op), op.index, op.time_ns
-        for place, op in enumerate(ops):
-            partial = extra if extra and place == len(ops) - 1 else None
-            data, last, time_ns = apply_content(data, op, partial), op.index, op.time_ns
-        node.data, node.mtime_ns, node.ctime_ns = data, time_ns, max(node.ctime_ns, time_ns)
-        for meta in metas:
-            apply_meta(node, meta)
-            if meta.what == "times" and meta.index < last:
-                node.mtime_ns = time_ns
+        node.data = data
+        if time_ns:
+            node.mtime_ns, node.ctime_ns = time_ns, max(node.ctime_ns, time_ns)
+        self._apply_metas(node, metas, last, node.mtime_ns)
         return node
 
-    def choices(self) -> list[Choice]:
-        """Every way the inode may come out, everything lost first, everything kept last."""
-        if self._choices is None:
-            self._choices = self._build()
-        return self._choices
+    def _apply_metas(self, node: Inode, metas: int, last: int, mtime_ns: int) -> None:
+        for meta in self.metas[:metas]:
+            apply_meta(node, meta)
+            if meta.what == "times" and meta.index < last:
+                node.mtime_ns = mtime_ns
 
-    def _extend(self, op: ContentOp) -> None:
-        """Add to kept choices those that keep (part of) the op just issued; rebuild if that is not all that changes."""
-        known = self._choices
-        if known is None or self.metas or self.limbo or self._total() > CUT_EVERY_BYTE:
-            self._choices = None
-            return
-        known.extend(self._keeping(len(self.pending) - 1, [], ()))
+    def ways(self) -> Ways:
+        """Every way the inode may come out, everything lost first, everything kept last."""
+        if self._ways is None:
+            self._ways = Ways(self._build())
+        return self._ways
+
+    def lost(self) -> Ways:
+        """The one way that keeps nothing but what is durable."""
+        content, kept = outcomes(self.stages, bytes(self.durable.data))[0][0]
+        return Ways([Way(self._node(content, self._settled, self._settled_ns, 0), Survivor(0, 0, 0, kept))])
 
     def _total(self) -> int:
         return sum(len(op.data) for op in self.pending if isinstance(op, Write))
 
-    def _keeping(self, place: int, metas: list[Meta], limbo: tuple[bool, ...]) -> list[Choice]:
-        """The choices whose last content op kept, whole or in part, is `pending[place]`."""
+    def _keeping(self, place: int, before: bytes, metas: int, limbo: Kept) -> list[Way]:
+        """The ways whose last content op kept, whole or in part, is `pending[place]`, issued above `before`."""
         op = self.pending[place]
+        if isinstance(op, Truncate):
+            node = self._node(apply_content(before, op), op.index, op.time_ns, metas)
+            return [Way(node, Survivor(place + 1, 0, metas, limbo))]
         out = []
-        if isinstance(op, Write):
-            every = self._total() <= CUT_EVERY_BYTE
-            self.bounded |= not every
-            before = self._with(self.pending[:place], 0, metas, limbo)
-            data, size = bytes(before.data), len(op.data)
-            for count in [*cuts(op.data, every), size]:
-                node = before.alias()
-                node.data = apply_content(data, op, count)
-                node.mtime_ns = node.ctime_ns = op.time_ns
-                if metas:
-                    node = self._with(self.pending[: place + 1], count if count < size else 0, metas, limbo)
-                whole = count == size
-                out.append(Choice(node, place + whole, 0 if whole else count, limbo, len(metas)))
-        else:
-            out.append(Choice(self._with(self.pending[: place + 1], 0, metas, limbo), place + 1, 0, limbo, len(metas)))
+        every = self._total() <= CUT_EVERY_BYTE
+        self.bounded |= not every
+        for count in cuts(op.data, every, op.offset):
+            node = self._node(apply_content(before, op, count), op.index, op.time_ns, metas)
+            out.append(Way(node, Survivor(place, count, metas, limbo)))
+        node = self._node(apply_content(before, op), op.index, op.time_ns, metas)
+        out.append(Way(node, Survivor(place + 1, 0, metas, limbo)))
         return out
 
-    def _build(self) -> list[Choice]:
+    def _build(self) -> list[Way]:
         out = []
-        for limbo in self._limbo_masks():
-            for count in range(len(self.metas) + 1):
-                metas = self.metas[:count]
-                out.append(Choice(self._with([], 0, metas, limbo), 0, 0, limbo, count))
-                for place in range(len(self.pending)):
-                    out.extend(self._keeping(place, metas, limbo))
+        contents, self.limbo_bounded = outcomes(self.stages, bytes(self.durable.data))
+        for content, limbo in contents:
+            for metas in range(len(self.metas) + 1):
+                data = content
+                out.append(Way(self._node(data, self._settled, self._settled_ns, metas), Survivor(0, 0, metas, limbo)))
+                for place, op in enumerate(self.pending):
+                    out.extend(self._keeping(place, data, metas, limbo))
+                    data = apply_content(data, op)
         return out
 
-    def _limbo_masks(self) -> list[tuple[bool, ...]]:
-        size = len(self.limbo)
-        stays = [op.index in self._stays for op in self.limbo]
-        free = size - sum(stays)
-        if free <= LIMBO_MAX:
-            return [
-                mask
-                for mask in product((False, True), repeat=size)
-                if all(kept or not stay for kept, stay in zip(mask, stays, strict=True))
-            ]
-        self.limbo_bounded = True
-        masks = [tuple(stays), (True,) * size]
-        masks.extend(tuple(i != lost or stays[i] for i in range(size)) for lost in range(size))
-        return list(dict.fromkeys(masks))
+    def fates(self, kept: Survivor | None) -> dict[int, tuple[int, int]]:
+        """Op index -> (bytes or units kept, of how many) for every op not durable; `kept` None: all lost."""
+        out: dict[int, tuple[int, int]] = {}
+        for place, op in enumerate(self.pending):
+            size = len(op.data) if isinstance(op, Write) else 1
+            whole = kept is not None and place < kept.ops
+            part = kept.extra if kept is not None and place == kept.ops else 0
+            out[op.index] = (size if whole else part, size)
+        for place, meta in enumerate(self.metas):
+            out[meta.index] = (int(kept is not None and place < kept.metas), 1)
+        for number, stage in enumerate(self.stages):
+            for op in stage.ops:
+                units = [(number, b) for b in blocks_touched(op)] if isinstance(op, Write) else [(number, -1)]
+                there = sum(1 for unit in units if kept is not None and unit in kept.limbo)
+                out[op.index] = (there, len(units))
+        return out

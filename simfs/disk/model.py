@@ -5,7 +5,7 @@ Ops are added in an order that respects happens-before; each flush says which ea
 one process ran; those that happened before it otherwise). At any moment `leaves()` enumerates the disks that a power
 loss right then may leave: each leaf is a digest of the image and a *pick*, a tuple of small integers that names the
 choice made for every part that was still pending. Equal digests are equal images. A pick is good for `image()` and
-`fates()` as long as no further op has been added; drawn from a `Choices` it is a sample, kept in a token it is a replay.
+`fates()` as long as no further op has been added; drawn from a `Choices` it is a sample, kept in a token a replay.
 
 Nothing here looks at the code under test, and nothing is re-run: images are computed from ops.
 """
@@ -30,6 +30,13 @@ class Fate:
     DURABLE = "durable"
     KEPT = "kept"
     LOST = "lost"
+
+    @staticmethod
+    def part(there: int, size: int, unit: str = "bytes") -> str:
+        """The word for an op of which `there` of `size` units survive."""
+        if there >= size:
+            return Fate.KEPT
+        return f"{there} of {size} {unit} kept" if there else Fate.LOST
 
 
 class Disk(Protocol):

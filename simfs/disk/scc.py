@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simfs.disk.entrystate import NameChanges
-from simfs.disk.filestate import apply_content, apply_meta
+from simfs.disk.filestate import apply_content, apply_meta, new_inode
 from simfs.disk.model import Covers, Draw, Fate, Pick
 from simfs.disk.namespace import Namespace
-from simfs.disk.prefix import new_inode
 from simfs.machine.inode import Image, Inode
 from simfs.machine.ops import Create, Link, Meta, Op, Rename, Truncate, Unlink, Write
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simfs.disk.filestate import Choice
 from simfs.disk.prefix import PrefixDisk
+from simfs.disk.worlds import Ways
 from simfs.machine.inode import Image
 
 
@@ -23,8 +23,8 @@ class SyncedOnlyDisk(PrefixDisk):
         if pending:
             yield (True,) * pending
 
-    def choices(self, ino: int) -> list[Choice]:
-        return super().choices(ino)[:1]
+    def ways(self, ino: int) -> Ways:
+        return self.files[ino].lost()
 
 
 class SyncedOnly:
