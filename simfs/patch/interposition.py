@@ -1,0 +1,143 @@
+"""`interposed()`: plain calls of simulated code reach the machine, for as long as the block lasts.
+
+What is set up, once for an exploration, however many crash points it has:
+
+1. the stand-ins, into the modules where the real functions are at home (`os`, `posix`, `io`, `builtins`, `time`, ...);
+2. the same stand-ins in every module that bound a name to a real function: pyfakefs's scan (`modulescan`);
+3. and wherever else a real function is held: the search of the heap (`references`);
+4. the dates (`dates`), the environment, the C library's time zone, and the tripwire.
+
+At the end everything is put back. The places found are kept: to set up again costs a write for each place and a look
+at the reference counts; the heap is searched again only for functions of which a reference has appeared since. A
+module that was imported inside the block keeps the stand-ins it bound: outside of a process they pass through.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from simfs.patch import dates
+from simfs.patch.audit import install_tripwire
+from simfs.patch.belongings import forget_belongings
+from simfs.patch.clocks import UtcForNow, clock_stand_ins
+from simfs.patch.environment import install_environment, remove_environment
+from simfs.patch.hostwork import host_doors
+from simfs.patch.inside import explore_here
+from simfs.patch.modulescan import ModuleScan
+from simfs.patch.oscalls import io_stand_ins, os_stand_ins
+from simfs.patch.references import Place, find_places
+from simfs.patch.standin import StandIn
+from simfs.patch.streams import seed_stand_in, stream_stand_ins
+
+
+class Interposition:
+    """Everything that is exchanged, and where. One for the interpreter; `begin` and `end` by turns."""
+
+    def __init__(self) -> None:
+        homes = [*os_stand_ins(), *io_stand_ins(), *clock_stand_ins(), *stream_stand_ins(), *host_doors()]
+        self.stand_ins = list({id(record): record for _, _, record in homes}.values())
+        self._homes = [Place(partial(setattr, *home[:2]), home[2].real, home[2].fake) for home in homes]
+        seed = seed_stand_in()
+        self._homes.append(Place(partial(setattr, random.Random, "seed"), seed.real, seed.fake))
+        self._scan = ModuleScan(self.stand_ins)
+        self._by_real = {id(record.real): record for record in self.stand_ins}
+        self._found: list[Place] = []
+        self._utc: UtcForNow | None = None
+
+    def begin(self) -> None:
+        """Stand-ins in."""
+        install_tripwire()
+        self._utc = UtcForNow()
+        for place in self._homes:
+            place.patch()
+        for place in self._found:
+            place.patch()
+        self._exchange_names()
+        self._exchange_the_rest()
+        self._exchange_dates()
+        copyreg.dispatch_table[dates.RealDate] = dates.reduced_date
+        copyreg.dispatch_table[dates.RealDatetime] = dates.reduced_datetime
+        install_environment()
+
+    def end(self) -> None:
+        """Real things back, last in first out."""
+        remove_environment()
+        for real in (dates.RealDate, dates.RealDatetime):
+            copyreg.dispatch_table.pop(real, None)
+        for place in reversed(self._found):
+            place.restore()
+        for place in reversed(self._homes):
+            place.restore()
+        assert self._utc is not None
+        self._utc.end()
+        forget_belongings()
+
+    def _exchange_names(self) -> None:
+        """Names in modules, by pyfakefs's scan."""
+        for module, name in self._scan.bindings():
+            record = self._by_real.get(id(vars(module).get(name)))
+            if record is not None:
+                self._take(Place(partial(vars(module).__setitem__, name), record.real, record.fake))
+
+    def _exchange_the_rest(self) -> None:
+        """References of which no module knows, of those functions that have more than were accounted for."""
+        grown = [record for record in self.stand_ins if _count(record) > record.known]
+        if not grown:
+            return
+        for place in find_places([(record.real, record.fake) for record in grown]):
+            self._take(place)
+        for record in self.stand_ins:
+            record.known = _count(record)
+
+    def _exchange_dates(self) -> None:
+        """The two classes: their references are not counted (they are immortal), so they are looked for each time."""
+        for place in find_places(dates.date_pairs()):
+            self._take(place)
+
+    def _take(self, place: Place) -> None:
+        place.patch()
+        self._found.append(place)
+
+
+def _count(record: StandIn) -> int:
+    return sys.getrefcount(record.real)
+
+
+_interposition: Interposition | None = None
+_depth = 0
+
+
+@contextmanager
+def interposed() -> Iterator[None]:
+    """Inside the block, plain standard-library calls of a simulated process reach its machine.
+
+    Calls made while no simulated process is running are not changed. Blocks may be nested: the outermost one does
+    the work.
+    """
+    global _interposition, _depth
+    if _interposition is None:
+        _interposition = Interposition()
+    if _depth == 0:
+        explore_here()
+        _interposition.begin()
+    _depth += 1
+    try:
+        yield
+    finally:
+        _depth -= 1
+        if _depth == 0:
+            _interposition.end()
+
+
+@contextmanager
+def tripwire() -> Iterator[None]:
+    """Inside the block, code of a simulated process that touches the real machine meets `EscapedToHost`."""
+    install_tripwire()
+    if _depth == 0:
+        explore_here()
+    yield
