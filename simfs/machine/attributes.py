@@ -137,9 +137,7 @@ class AttributeCalls(Paths):
             error.filename = None
             raise
 
-    def chown(
-        self, path: Any, uid: int, gid: int, *, dir_fd: int | None = None, follow_symlinks: bool = True
-    ) -> None:
+    def chown(self, path: Any, uid: int, gid: int, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> None:
         """os.chown; -1 keeps. EPERM unless root, or the owner who keeps uid and names the own group."""
         p = self.enter("chown")
         node, text = self.subject(p, path, dir_fd, follow_symlinks)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from simfs.machine.bytestore import check_size, next_data, next_hole, put, resize
 from simfs.machine.errors import os_error
 from simfs.machine.ops import Flush, Truncate, Write
-from simfs.machine.paths import Paths
+from simfs.machine.paths import Paths, path_text
 from simfs.machine.permissions import WRITE, may
 from simfs.machine.process import ProcessKilled
 
@@ -185,13 +185,17 @@ class ContentCalls(Paths):
             raise os_error(errno.EACCES, path)
         check_size(length, (path,))
         directory = self.machine.inodes[p.cwd]
-        self.set_size(p, node.ino, length, self.meant(p, path, directory, str(path)))
+        self.set_size(p, node.ino, length, self.meant(p, path, directory, path_text(path)), same=False)
 
-    def set_size(self, p: Process, ino: int, length: int, text: str) -> None:
-        """Resize and note it. The kernel moves the times of an open file always, of a path only with the size."""
+    def set_size(self, p: Process, ino: int, length: int, text: str, same: bool = True) -> None:
+        """Resize and note it. To the `same` size the kernel does nothing for a path, but moves an open file's times."""
         m = self.machine
+        size = len(m.inodes[ino].data)
+        if size == length and not same:
+            if m.footprint is not None:
+                m.footprint.append((("data", ino), "R"))
+            return
         node = m.own(ino)
-        size = len(node.data)
         resize(m, node, length)
         if p.uid and node.mode & 0o6000:
             self.strip_ids(node)

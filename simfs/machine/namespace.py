@@ -161,9 +161,7 @@ class NamespaceCalls(Paths):
         text = self.meant(p, dst, directory, name)
         m.journal.append(Link(text, directory.ino, name, node.ino), p.index, m.wall_ns)
 
-    def symlink(
-        self, src: Any, dst: Any, target_is_directory: bool = False, *, dir_fd: int | None = None
-    ) -> None:
+    def symlink(self, src: Any, dst: Any, target_is_directory: bool = False, *, dir_fd: int | None = None) -> None:
         """os.symlink: a new symlink `dst` that says `src`. EEXIST, ENOENT, ENOTDIR, EACCES, ENAMETOOLONG."""
         m = self.machine
         p = self.enter("symlink")

@@ -53,9 +53,7 @@ class RenameCalls(NamespaceCalls):
             raise os_error(errno.EINVAL, src, None, dst)
         self.move(p, src, dst, src_dir_fd, dst_dir_fd, flags)
 
-    def move(
-        self, p: Process, src: Any, dst: Any, src_dir_fd: int | None, dst_dir_fd: int | None, flags: int
-    ) -> None:
+    def move(self, p: Process, src: Any, dst: Any, src_dir_fd: int | None, dst_dir_fd: int | None, flags: int) -> None:
         """The rename itself."""
         m = self.machine
         blame = (src, None, dst)
@@ -171,9 +169,7 @@ class RenameCalls(NamespaceCalls):
         if node.kind == "dir":
             self.settle(node, old_dir, new_dir)
 
-    def swap(
-        self, node: Inode, old_dir: Inode, old_name: str, victim: Inode, new_dir: Inode, new_name: str
-    ) -> None:
+    def swap(self, node: Inode, old_dir: Inode, old_name: str, victim: Inode, new_dir: Inode, new_name: str) -> None:
         """The exchange, once everything allows it."""
         m = self.machine
         m.add_entry(old_dir, old_name, victim.ino)
