@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from simfs.explore.law import RECOVERS, Law
+from simfs.explore.law import Law
 from simfs.explore.scenario import BoundLaw, Part, Spec
 from simfs.explore.stage import Before, Solo, run_alone
 from simfs.explore.verdict import Finding, Searched
@@ -65,7 +65,7 @@ class Judge:
         if solo.error is None:
             return None
         assert self.spec.recover is not None
-        return finding(RECOVERS, solo.error, self.spec.recover)
+        return finding(self.spec.recovers, solo.error, self.spec.recover)
 
 
 def finding(law: Law, error: BaseException, part: Part) -> Finding:

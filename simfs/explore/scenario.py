@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, overload
 
 from simfs.errors import UsageError
-from simfs.explore.law import Law
+from simfs.explore.law import RECOVERS, Law
 
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
@@ -85,10 +85,22 @@ def law(function: Function | Law | None = None, /, *, ordered: bool = False) -> 
     return mark if function is None or bound is not None else mark(function)  # type: ignore[type-var]
 
 
-def recover(function: F) -> F:
-    """Mark the method that runs first on each crash image, in a process of its own; it may be crashed in turn."""
-    function.__simfs_recover__ = True  # type: ignore[attr-defined]
-    return function
+@overload
+def recover(function: F, /) -> F: ...
+@overload
+def recover(bound: Law, /) -> Callable[[F], F]: ...
+def recover(function: Function | Law, /) -> Any:
+    """Mark the method that runs first on each crash image, in a process of its own; it may be crashed in turn.
+
+    `@recover` says with the law `recovers` that it may not raise; `@recover(LAW)` says it with a law of your own.
+    """
+    bound = function if isinstance(function, Law) else RECOVERS
+
+    def mark(wrapped: F) -> F:
+        wrapped.__simfs_recover__ = bound  # type: ignore[attr-defined]
+        return wrapped
+
+    return mark if isinstance(function, Law) else mark(function)
 
 
 class Scenario:
@@ -110,6 +122,8 @@ class Scenario:
     isolate: Sequence[str] = ()
     steps_max: int = 10_000
     """Calls that one process may make before its run counts as endless."""
+    only: Sequence[str] = ()
+    """Ids of the laws to judge; all of the scenario's when empty."""
 
     def setup(self, m: Any) -> None:
         """Runs alone before the processes; everything it did is durable when it ends. Does nothing by default."""
@@ -147,6 +161,8 @@ class Spec:
     setup: Part
     processes: list[Part]
     recover: Part | None
+    recovers: Law
+    """The law that is broken when recovery raises."""
     laws: list[BoundLaw]
     options: dict[str, Any]
     reference: str = ""
@@ -172,12 +188,14 @@ def spec_of(scenario: Any, **options: Any) -> Spec:
     merged = {name: options.get(name, getattr(original or kind, name)) for name in OPTIONS}
     if merged["strategy"] not in STRATEGIES:
         raise UsageError(f"no strategy {merged['strategy']!r}; there are {', '.join(STRATEGIES)}")
-    processes, laws, recovery = _parts(kind)
-    name = kind.name or kind.__name__
+    processes, laws, recovery, recovers = _parts(kind)
+    name = (original or kind).name or kind.__name__
     if not processes:
         raise UsageError(f"scenario {name} has no process: mark a method with @simfs.process")
     if not laws:
         raise UsageError(f"scenario {name} has no law: mark a method with @simfs.law")
+    if merged["only"]:
+        laws = [bound for bound in laws if bound.law.id in merged["only"]]
     make: Callable[[], Scenario] = kind if original is None else (lambda: copy.copy(original))
     return Spec(
         name=name,
@@ -186,16 +204,18 @@ def spec_of(scenario: Any, **options: Any) -> Spec:
         setup=Part("setup", lambda self, m: self.setup(m)),
         processes=processes,
         recover=recovery,
+        recovers=recovers,
         laws=laws,
         options=merged,
-        reference=getattr(kind, "__simfs_reference__", "") or f"{kind.__module__}:{kind.__qualname__}",
+        reference=getattr(original or kind, "__simfs_reference__", "") or f"{kind.__module__}:{kind.__qualname__}",
     )
 
 
-def _parts(kind: type[Scenario]) -> tuple[list[Part], list[BoundLaw], Part | None]:
+def _parts(kind: type[Scenario]) -> tuple[list[Part], list[BoundLaw], Part | None, Law]:
     processes: list[Part] = []
     laws: list[BoundLaw] = []
     recovery: Part | None = None
+    recovers = RECOVERS
     for name, function in _methods(kind):
         mark = getattr(function, "__simfs_process__", None)
         if mark is not None:
@@ -205,11 +225,12 @@ def _parts(kind: type[Scenario]) -> tuple[list[Part], list[BoundLaw], Part | Non
             doc = inspect.cleandoc(function.__doc__ or "").replace("\n", " ")
             found = judged.law or Law(name, doc or _first_sentence(kind) or name.replace("_", " "))
             laws.append(BoundLaw(found, Part(name, _method(name)), judged.ordered))
-        if getattr(function, "__simfs_recover__", False):
+        if getattr(function, "__simfs_recover__", None):
+            recovers = function.__simfs_recover__  # type: ignore[attr-defined]
             if recovery is not None:
                 raise UsageError(f"scenario {kind.__name__} has two @simfs.recover methods: {recovery.name} and {name}")
             recovery = Part(name, _method(name))
-    return processes, laws, recovery
+    return processes, laws, recovery, recovers
 
 
 def _first_sentence(kind: type) -> str:
@@ -267,7 +288,7 @@ def scenario(
     for function in laws:
         body[_free_name(function, body)] = _marked(function, "__simfs_law__", LawMark(None))
     if recover is not None:
-        body[_free_name(recover, body)] = _marked(recover, "__simfs_recover__", True)
+        body[_free_name(recover, body)] = _marked(recover, "__simfs_recover__", RECOVERS)
     body["__doc__"] = inspect.cleandoc((laws[0].__doc__ if laws else "") or "")
     body["__module__"] = getattr(runs[0], "__module__", __name__) if runs else __name__
     title = name or "+".join(getattr(f, "__name__", "process") for f in runs) or "scenario"
