@@ -91,6 +91,7 @@ class Hold:
         write_all(self.system, log, view.log.last_line, view.log.length - len(view.log.last_line))
         self.system.fsync(log)
         self.system.fsync(self._directory)
+        self._failure = None
 
     def write_line(self, line: bytes, record: Record) -> None:
         """Append a record, given with its line, to the current log and flush it. What fails is taken back as well as

@@ -77,9 +77,25 @@ class Session:
 
         Raises `Io` where one is there already, `Encode` for a bad baseline or slot.
         """
-        hold = Hold(OsSystem() if system is None else system, directory_of(home, id))
+        return cls.create_at(directory_of(home, id), baseline, slot, home=home, system=system)
+
+    @classmethod
+    def create_at(
+        cls,
+        path: Path,
+        baseline: BaselineObject,
+        slot: int = 0,
+        *,
+        home: Path | None = None,
+        system: System | None = None,
+    ) -> Session:
+        """Make a session in a directory; the home is by default the directory that holds it.
+
+        Raises as `create` does.
+        """
+        hold = Hold(OsSystem() if system is None else system, os.path.normpath(os.fspath(path)))
         data, start = _baseline_bytes(hold.path, baseline), _line(hold.path, SessionStart(slot))
-        top = os.path.normpath(os.fspath(home))
+        top = directories.holder_of(hold.path) if home is None else os.path.normpath(os.fspath(home))
         with _closing_on_error(hold):
             missing = directories.look(hold.system, hold.path, top)
             making, owed = directories.plan_directories(True, hold.path, top, missing)

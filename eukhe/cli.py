@@ -1,0 +1,173 @@
+"""The command line: `eukhe`.
+
+Exit codes: 0 done, 1 the store says no (the message names the file and what to do), 2 wrong usage. Results go to
+standard output, everything else to standard error. `--json` prints one JSON value a line, for programs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from eukhe.entry import serve
+from eukhe.epochs import NotFound
+from eukhe.epochs import commands as epochs_commands
+from eukhe.epochs import examine as examine_session
+from eukhe.errors import EukheError, StorageNotFound
+from eukhe.json_input import read_json_lines
+from eukhe.storage import Commit, Diagnosis, Storage, examine, read_storage, repair, session_meta
+from eukhe.storage.entry import LogEntry
+
+app = typer.Typer(
+    help="Keep sessions in files that survive a power loss.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.add_typer(epochs_commands.app, name="epochs")
+
+Directory = Annotated[str, typer.Argument(metavar="DIR", help="A storage: the directory that holds main.jsonl.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON value a line.")]
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    try:
+        app()
+    except EukheError as error:
+        print(f"eukhe: {error}", file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:
+        # The reader of our output has gone. Python would complain once more when it closes standard output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+@app.command()
+def commit(
+    directory: Directory,
+    home: Annotated[str | None, typer.Option(help="The path is kept safe from here down.")] = None,
+) -> None:
+    """Append the changes on standard input, one JSON object a line, as one commit. Prints its number.
+
+    A new storage first gets a commit of its own that says where the session works and since when.
+    """
+    changes = read_json_lines(sys.stdin.buffer, dict[str, Any], "change")
+    if not changes:
+        raise typer.BadParameter("no changes on standard input; give one JSON object a line")
+    with Storage.open(directory, home=home) as storage:
+        if storage.last_commit == 0 and not any(_is_session_meta(change) for change in changes):
+            created = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            storage.commit([session_meta(os.getcwd(), created)])
+        print(storage.commit(changes))
+
+
+@app.command()
+def log(directory: Directory, json: Json = False) -> None:
+    """Show the commits of a storage, without opening it for writing."""
+    view = read_storage(directory)
+    for one in view.commits:
+        print(msgspec.json.encode(one).decode() if json else describe_commit(one))
+    if view.torn_bytes:
+        print(f"eukhe: {view.torn_bytes} bytes of a commit that was never finished follow", file=sys.stderr)
+
+
+@app.command()
+def doctor(
+    directory: Annotated[str, typer.Argument(metavar="DIR", help="A storage or a session's epochs.")],
+    repair_to: Annotated[
+        str | None,
+        typer.Option("--repair", metavar="TARGET", help="Write what can be kept to a new storage. DIR stays as it is."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say what is damaged in a store, in which file and line, and what can be kept. Never writes to DIR.
+
+    Exit code 1 when something is damaged and was not repaired.
+    """
+    try:
+        diagnosis = examine(directory) if repair_to is None else repair(directory, repair_to)
+    except StorageNotFound:
+        if repair_to is not None:
+            raise
+        _doctor_epochs(directory, json)
+        return
+    for line in describe_diagnosis(diagnosis, json):
+        print(line)
+    if repair_to is not None:
+        print(f"{repair_to}: a new storage with what is kept", file=sys.stderr)
+    elif diagnosis.damaged:
+        raise typer.Exit(1)
+
+
+@app.command()
+def rules(store: Annotated[str, typer.Argument(metavar="STORE", help="Which rules: log.")]) -> None:
+    """Serve a store's rules on standard input and output, one JSON object a line."""
+    if store != "log":
+        raise typer.BadParameter(f"no rules {store!r}; there are: log")
+    serve(LogEntry(), sys.stdin.buffer, sys.stdout.buffer)
+
+
+def describe_commit(commit: Commit) -> str:
+    """One commit on one line."""
+    return f"{commit.number}  " + "; ".join(_describe_change(change) for change in commit.changes)
+
+
+def describe_diagnosis(diagnosis: Diagnosis, json: bool) -> list[str]:
+    """What a doctor has found, line by line."""
+    if json:
+        lines = [msgspec.json.encode(finding).decode() for finding in diagnosis.findings]
+        return [*lines, msgspec.json.encode({"lines": diagnosis.lines, "kept": len(diagnosis.kept)}).decode()]
+    found = [
+        f"{finding.file}{f':{finding.line}' if finding.line else ''}: {'' if finding.damage else 'note: '}{finding.why}"
+        for finding in diagnosis.findings
+    ]
+    verdict = "damaged, see docs/runbook.md#storage-damaged" if diagnosis.damaged else "sound"
+    return [*found, f"{diagnosis.path}: {verdict}; {len(diagnosis.kept)} of {diagnosis.lines} commits can be kept"]
+
+
+def _describe_change(change: dict[str, Any]) -> str:
+    verb = next(iter(change))
+    held = change[verb]
+    if verb == "copy":
+        return f"copy {_describe_key(held['from'])} to {_describe_key(held['record'])}"
+    if verb == "retire" or held["type"] == "document":
+        return f"{verb} {_describe_key(held)}"
+    text = f"put {held['type']} {held['id']}"
+    if "conversation" in held:
+        text += f" in conversation {held['conversation']}"
+    return text + (f", {held['state']}" if "state" in held else "")
+
+
+def _describe_key(key: dict[str, Any]) -> str:
+    scope = key["scope"]
+    place = scope if isinstance(scope, str) else " ".join(f"{kind} {id}" for kind, id in scope.items())
+    return f"document {key['kind']}/{key['key']} of {place}"
+
+
+def _is_session_meta(change: dict[str, Any]) -> bool:
+    record = change.get("put")
+    return isinstance(record, dict) and (record.get("type"), record.get("kind"), record.get("key")) == (
+        "document",
+        "session",
+        "meta",
+    )
+
+
+def _doctor_epochs(directory: str, json: bool) -> None:
+    try:
+        found = examine_session(directory)
+    except NotFound:
+        raise StorageNotFound(directory) from None
+    for error in found:
+        print(msgspec.json.encode({"file": error.path, "why": str(error)}).decode() if json else str(error))
+    if found:
+        raise typer.Exit(1)
+    if not json:
+        print(f"{Path(directory)}: sound")
