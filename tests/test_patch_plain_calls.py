@@ -54,7 +54,7 @@ def test_os_calls_reach_the_machine(machine: Machine) -> None:
         assert [(root, dirs, files) for root, dirs, files in os.walk("/")] == [
             ("/", ["a"], []), ("/a", ["b"], []), ("/a/b", [], []),
         ]  # fmt: skip
-    kinds = [type(op) for op in machine.journal if not type(op).__name__ == "Note"]
+    kinds = [type(op) for op in machine.journal if type(op).__name__ != "Note"]
     assert kinds == [Create, Create, Create, Write, Flush, Close, Rename, Unlink]
 
 

@@ -123,11 +123,9 @@ def _shown(argument: Any) -> str:
 def _keeps_cache() -> bool:
     """Whether the call was made by the import system or by pytest's rewriting of test modules."""
     frame: FrameType | None = sys._getframe(2)
-    for _ in range(4):
-        if frame is None:
-            return False
+    while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if frame.f_code.co_filename.startswith(_CACHE_KEEPERS) or module in _CACHE_KEEPING_MODULES:
-            return True
+        if module != "os" and not module.startswith("simfs.patch"):
+            return frame.f_code.co_filename.startswith(_CACHE_KEEPERS) or module in _CACHE_KEEPING_MODULES
         frame = frame.f_back
     return False

@@ -24,6 +24,7 @@ from typing import Any
 from freezegun.api import FakeDate, FakeDatetime, FakeDatetimeMeta
 
 from simfs.patch.inside import simulated
+from simfs.patch.standin import StandIn
 
 RealDate = module.date
 RealDatetime = module.datetime
@@ -34,9 +35,9 @@ _EPOCH_NAIVE = RealDatetime(1970, 1, 1)
 
 def _stands_for(cls: Any) -> Any:
     """The real class behind a stand-in, by identity: the stand-ins compare equal to the real ones."""
-    for fake, real in _PAIRS:
-        if cls is fake:
-            return real
+    for record in _RECORDS:
+        if cls is record.fake:
+            return record.real
     return None
 
 
@@ -54,11 +55,11 @@ class _DateMeta(FakeDatetimeMeta):
             return super().__getattribute__(name)
         return getattr(real, name)
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: Any) -> bool:  # type: ignore[override]
         real = _stands_for(cls)
         return isinstance(instance, real) if real is not None else type.__instancecheck__(cls, instance)
 
-    def __subclasscheck__(cls, subclass: type) -> bool:
+    def __subclasscheck__(cls, subclass: type) -> bool:  # type: ignore[override]
         real = _stands_for(cls)
         return issubclass(subclass, real) if real is not None else type.__subclasscheck__(cls, subclass)
 
@@ -70,7 +71,7 @@ class _DateMeta(FakeDatetimeMeta):
         return hash(real) if real is not None else type.__hash__(cls)
 
 
-_PAIRS: list[tuple[Any, Any]] = []
+_RECORDS: list[StandIn] = []
 _OURS = frozenset(("now", "today", "utcnow"))
 
 
@@ -116,11 +117,16 @@ class SimDatetime(FakeDatetime, metaclass=_DateMeta):
         return cls.now()
 
 
-_PAIRS.extend(((SimDatetime, RealDatetime), (SimDate, RealDate)))
-for _fake, _real in _PAIRS:
+def _stand_in(fake: Any, real: Any) -> StandIn:
     # Under the real name a pickle names `datetime.datetime`, and whoever loads it, then or later, finds that.
-    _fake.__name__ = _fake.__qualname__ = _real.__name__
-    _fake.__module__ = "datetime"
+    fake.__name__ = fake.__qualname__ = real.__name__
+    fake.__module__ = "datetime"
+    record = StandIn(f"datetime.{real.__name__}", real)
+    record.fake = fake
+    return record
+
+
+_RECORDS.extend((_stand_in(SimDatetime, RealDatetime), _stand_in(SimDate, RealDate)))
 
 
 def _real_of(cls: Any, real: Any) -> Any:
@@ -146,9 +152,14 @@ def _real_time() -> float:
     return RealDatetime.now(module.UTC).timestamp()
 
 
+def holders() -> set[int]:
+    """Who holds one of the real classes, by identity."""
+    return {id(holder) for holder in gc.get_referrers(RealDate, RealDatetime)}
+
+
 def date_pairs() -> list[tuple[Any, Any]]:
     """What to exchange for what: the two classes, and their methods that somebody had taken hold of (`now`, ...)."""
-    pairs: list[tuple[Any, Any]] = [(real, fake) for fake, real in _PAIRS]
+    pairs: list[tuple[Any, Any]] = [(record.real, record.fake) for record in _RECORDS]
     for holder in gc.get_referrers(RealDate, RealDatetime):
         if isinstance(holder, BuiltinMethodType) and holder.__name__ in _OURS:
             fake = SimDatetime if holder.__self__ is RealDatetime else SimDate

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from greenlet import getcurrent
+from greenlet import getcurrent  # type: ignore[import-untyped, unused-ignore]
 
 from simfs.machine import running
 from simfs.machine.process import ProcessKilled

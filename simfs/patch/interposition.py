@@ -26,6 +26,7 @@ from simfs.patch.audit import install_tripwire
 from simfs.patch.belongings import forget_belongings
 from simfs.patch.clocks import UtcForNow, clock_stand_ins
 from simfs.patch.environment import install_environment, remove_environment
+from simfs.patch.forbidden import forbidden_stand_ins
 from simfs.patch.hostwork import host_doors
 from simfs.patch.inside import explore_here
 from simfs.patch.modulescan import ModuleScan
@@ -39,7 +40,8 @@ class Interposition:
     """Everything that is exchanged, and where. One for the interpreter; `begin` and `end` by turns."""
 
     def __init__(self) -> None:
-        homes = [*os_stand_ins(), *io_stand_ins(), *clock_stand_ins(), *stream_stand_ins(), *host_doors()]
+        homes = [*os_stand_ins(), *io_stand_ins(), *clock_stand_ins(), *stream_stand_ins()]
+        homes += [*forbidden_stand_ins(), *host_doors()]
         self.stand_ins = list({id(record): record for _, _, record in homes}.values())
         self._homes = [Place(partial(setattr, *home[:2]), home[2].real, home[2].fake) for home in homes]
         seed = seed_stand_in()
@@ -47,6 +49,7 @@ class Interposition:
         self._scan = ModuleScan(self.stand_ins)
         self._by_real = {id(record.real): record for record in self.stand_ins}
         self._found: list[Place] = []
+        self._date_holders: set[int] = set()
         self._utc: UtcForNow | None = None
 
     def begin(self) -> None:
@@ -95,9 +98,12 @@ class Interposition:
             record.known = _count(record)
 
     def _exchange_dates(self) -> None:
-        """The two classes: their references are not counted (they are immortal), so they are looked for each time."""
+        """The two classes. Their references cannot be counted (they are immortal), so their holders are compared."""
+        if dates.holders() <= self._date_holders:
+            return
         for place in find_places(dates.date_pairs()):
             self._take(place)
+        self._date_holders = dates.holders()
 
     def _take(self, place: Place) -> None:
         place.patch()

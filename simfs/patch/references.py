@@ -23,6 +23,11 @@ from typing import Any
 from simfs.patch.modulescan import is_left_alone
 from simfs.patch.standin import StandIn
 
+TUPLES_DEEP = 6
+"""How many tuples within tuples are looked through."""
+
+HEAP_TYPE = 1 << 9
+
 Put = Callable[[Any], None]
 
 
@@ -56,7 +61,7 @@ def find_places(pairs: list[tuple[Any, Any]]) -> list[Place]:
     fakes = {id(pair[0]): pair for pair in pairs}
     alone = {id(vars(m)) for name, m in list(sys.modules.items()) if isinstance(m, ModuleType) and is_left_alone(name)}
     places: list[Place] = []
-    for _ in range(3):  # A tuple in a tuple in a tuple is as deep as anybody goes.
+    for _ in range(TUPLES_DEEP):
         wanted = [pair[0] for pair in fakes.values()]
         holders = gc.get_referrers(*wanted)
         ours = alone | {id(x) for x in (wanted, holders, fakes, pairs)} | {id(pair) for pair in fakes.values()}
@@ -157,6 +162,8 @@ def _puts_in_object(holder: Any, fakes: dict[int, tuple[Any, Any]]) -> Iterator[
             if id(value) in fakes:
                 yield partial(dict.__setitem__, namespace, name), value
     for cls in type(holder).__mro__:
+        if not cls.__flags__ & HEAP_TYPE:
+            continue  # The attributes of a C type cannot be set.
         for member in vars(cls).values():
             if isinstance(member, MemberDescriptorType):
                 try:
