@@ -1,7 +1,7 @@
-"""One boot of a run: the processes on a machine under a list of choices, and what came of them.
+"""One boot of a run: the processes on a machine under a policy, and what came of them.
 
-The result is a `Run`: the op journal, the machine as it stands after every process ended, and how each process ended.
-Nothing in here knows of crashes: those are computed from the journal afterwards.
+The result is a `Run`: the op journal, the machine as it stands after every process ended, how each process ended, and
+the steps with their footprints. Nothing in here knows of crashes: those are computed from the journal afterwards.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Any
 
 from simfs.explore.choices import Choices
 from simfs.explore.handle import Event, Handle
+from simfs.explore.policy import Drawn
 from simfs.explore.scenario import Part, Spec
-from simfs.explore.schedule import Runner, Scheduler
+from simfs.explore.schedule import Blocked, Kill, Policy, Runner, Scheduler, Step
 from simfs.explore.stage import Before
 from simfs.machine.machine import Machine
 from simfs.machine.ops import Ack, Effect, Op
@@ -21,16 +22,20 @@ from simfs.machine.ops import Ack, Effect, Op
 
 @dataclass(slots=True)
 class Run:
-    """One execution. `schedule` is the list of answers that leads to it, `order` who made each step."""
+    """One execution. `schedule` is the list of answers that leads to it."""
 
     before: Before
     machine: Machine
     runners: list[Runner]
     parts: list[Part]
     schedule: tuple[int, ...]
-    order: list[int]
+    kills: tuple[Kill, ...]
+    steps: list[Step]
+    ticked_out: bool
+    """The clock could have moved early once more, but its early steps were used up."""
+    killed: int
     stuck: BaseException | None
-    """A signal that ended the run early: Deadlock, StepLimit, NotSimulated."""
+    """A signal that ended the run early: Deadlock, StepLimit, NotSimulated, or Blocked by the policy."""
 
     @property
     def ops(self) -> list[Op]:
@@ -40,24 +45,34 @@ class Run:
     def names(self) -> list[str]:
         return [process.name for process in self.machine.processes]
 
+    def part_of(self, runner: Runner) -> Part:
+        return self.parts[runner.who % len(self.parts)]
+
 
 def run_boot(
     spec: Spec,
     parts: Sequence[Part],
     attributes: dict[str, Any],
     before: Before,
-    choices: Choices,
+    policy: Policy | Choices,
     sites: bool = False,
+    kills: Sequence[Kill] = (),
 ) -> Run:
-    """Run `parts` as processes on a machine that starts from `before`."""
+    """Run `parts` as processes on a machine that starts from `before`. `policy` may be a `Choices` to draw from."""
     machine = Machine(before.image, boot=before.boot, wall_ns=before.wall_ns, record_sites=sites)
     machine.step_limit = spec.options["steps_max"]
-    scheduler = Scheduler(machine, choices)
-    for part in parts:
+
+    def spawn(place: int, generation: int) -> Runner:
+        part = parts[place]
         process = machine.spawn(part.name)
+        machine.current = None
         handle = Handle(machine, process, before.past)
         instance = spec.instance(attributes)
-        scheduler.add(process, _body(part, instance, handle))
+        restarts = part.restart if generation == 0 else 0
+        return Runner(place + generation * len(parts), process, lambda: part.call(instance, handle), restarts)
+
+    chosen: Policy = Drawn(policy) if hasattr(policy, "draw") else policy
+    scheduler = Scheduler(machine, chosen, spawn, len(parts), kills, spec.options["early_ticks"])
     stuck: BaseException | None = None
     try:
         scheduler.run()
@@ -67,11 +82,23 @@ def run_boot(
         if isinstance(signal, Exception):
             raise
         stuck = signal
-    return Run(before, machine, scheduler.runners, list(parts), tuple(choices.taken), scheduler.order, stuck)
+    return Run(
+        before,
+        machine,
+        list(scheduler.runners.values()),
+        list(parts),
+        tuple(scheduler.answers),
+        tuple(kills),
+        scheduler.steps,
+        scheduler.ticked_out,
+        scheduler.killed,
+        stuck,
+    )
 
 
-def _body(part: Part, instance: Any, handle: Handle) -> Any:
-    return lambda: part.call(instance, handle)
+def cut_off(run: Run) -> bool:
+    """Whether the policy ended the run because every way on has been explored elsewhere."""
+    return isinstance(run.stuck, Blocked)
 
 
 def events_of(ops: Sequence[Op], names: Sequence[str], boot: int) -> list[Event]:

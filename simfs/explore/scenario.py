@@ -120,6 +120,8 @@ class Scenario:
     seed: int | str = 0
     interpose: bool = True
     isolate: Sequence[str] = ()
+    early_ticks: int = 2
+    """How often in a run the clock may move although somebody could still go on (a time-out that races, a pause)."""
     steps_max: int = 10_000
     """Calls that one process may make before its run counts as endless."""
     only: Sequence[str] = ()

@@ -1,62 +1,130 @@
 """Running several processes on one machine: a greenlet each, giving way before each visible call.
 
-Model. Exactly one process runs at a time. Before each visible call it comes back here, and a `Choices` says who goes on:
-answer 0 is the process that ran last, if it can; the others follow in the order of the scenario. The call and all code
-up to the process's next visible call then run without interruption. A process that waits (lock, sleep) may go on once
-what it waits for is there; when all wait, time moves to the next deadline; if there is none, that is a deadlock.
+Model. Exactly one process runs at a time. Before each visible call it comes back here, and a `Policy` says who goes on:
+the first of those offered is the process that ran last, if it can; the others follow in the order of the scenario, then
+the clock. The call, and all code up to the process's next visible call, then run without interruption: a *step*. With
+each step goes its footprint, the resources it touched.
 
-Greenlets are pooled and never outlive their task. A killed process is thrown out of its code; the dead flag was set
-before, so nothing that its `finally` blocks try has any effect.
+A process that waits (lock, sleep) may go on once what it waits for is there, or its deadline has come. The clock is one
+more actor, whose step moves time to the earliest deadline: it is the last to be offered, may be chosen early a bounded
+number of times, and must be chosen when all wait. If nobody can go on and no deadline is left, that is a deadlock.
+
+A kill is part of the plan of a run: "instead of its n-th call that could be noticed, this process dies". The step that
+would have made the call kills the process instead. The dead flag is set first, then the process is thrown out of its
+code, so nothing that its `finally` blocks try has any effect. A process with restarts left starts again after a kill.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from greenlet import getcurrent, greenlet
 
-from simfs.explore.choices import Choices
 from simfs.machine import running
 from simfs.machine.errors import Deadlock
 from simfs.machine.machine import Machine
 from simfs.machine.process import Process, ProcessKilled
 
+CLOCK = -1
+"""Who makes the steps of the clock."""
+QUIET = frozenset(
+    "read pread readv preadv stat lstat fstat access listdir scandir readlink getcwd time monotonic is_alive"
+    " process_identity statvfs getxattr listxattr lseek chdir".split()
+)
+"""Calls before which a kill would leave the same world as before the next one: nobody could have noticed them."""
+
+Footprint = Mapping[tuple[Any, ...], str]
+
+
+class Kill(NamedTuple):
+    """The process at `place` in the scenario dies instead of its `call`-th noticeable call, counting from 0; with
+    `kept_bytes`, in the middle of that call, a write, after so many bytes."""
+
+    place: int
+    call: int
+    kept_bytes: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One step: who, what it touched, which ops it appended (`ops_from` to `ops_to`), whether it had been waiting."""
+
+    who: int
+    footprint: Footprint
+    ops_from: int
+    ops_to: int
+    waited: bool
+    parent: int = CLOCK
+    """Who must have ended for this process to exist: the life that a restart follows. CLOCK for none."""
+
+
+class Policy(Protocol):
+    """Who goes on. `choose` is offered at least one; `stepped` is told each step."""
+
+    def choose(self, enabled: Sequence[int]) -> int: ...
+
+    def stepped(self, step: Step) -> None: ...
+
+
+class Blocked(BaseException):
+    """Raised by a policy to end a run early: every way on has been explored elsewhere."""
+
 
 @dataclass(slots=True, eq=False)
 class Runner:
-    """A process under the scheduler. `error` is what escaped from its code."""
+    """A process under the scheduler. `error` is what escaped from its code. `who` is place + generation * places."""
 
+    who: int
     process: Process
     body: Callable[[], Any]
+    restarts: int = 0
     greenlet: greenlet | None = None
     call: str = "start"
     ready: Callable[[], bool] | None = None
     """While it waits: whether it could go on now."""
     deadline_ns: int | None = None
     """While it waits: monotonic time at which it goes on anyhow."""
+    waits: bool = False
     why: str = ""
     error: BaseException | None = None
     done: bool = False
+    calls: int = 0
+    """Noticeable calls so far."""
+    doomed: bool = False
+    """Its next step is its death."""
+    torn: int = 0
+    """Its next step is a write that it dies in, after so many bytes."""
+    parent: int = CLOCK
+    buried: bool = False
+
+
+Spawn = Callable[[int, int], Runner]
+"""(place, generation) -> a runner with a fresh process."""
 
 
 @dataclass(slots=True, eq=False)
 class Scheduler:
-    """Runs processes of `machine` until all are done. `order` is who made each step, by index into `runners`."""
+    """Runs processes of `machine` until all are done, one step after the other."""
 
     machine: Machine
-    choices: Choices
-    runners: list[Runner] = field(default_factory=list)
-    order: list[int] = field(default_factory=list)
+    policy: Policy
+    spawn: Spawn
+    places: int
+    kills: Sequence[Kill] = ()
+    early_ticks: int = 0
+    runners: dict[int, Runner] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    answers: list[int] = field(default_factory=list)
+    """The places of those chosen, wherever more than one was offered: the schedule as a list of choices."""
+    ticked_out: bool = False
+    """The clock was held back at least once because its early steps were used up."""
+    killed: int = 0
     _hub: Any = None
     _running: Runner | None = None
-
-    def add(self, process: Process, body: Callable[[], Any]) -> Runner:
-        runner = Runner(process, body)
-        self.runners.append(runner)
-        return runner
+    _footprint: list[tuple[tuple[Any, ...], str]] = field(default_factory=list)
 
     def run(self) -> None:
         """Until every process has returned, raised or died. Raises Deadlock with the wait graph."""
@@ -66,46 +134,87 @@ class Scheduler:
         running.active = machine
         machine.gate, machine.block = self._gate, self._block
         try:
-            for runner in self.runners:
-                self._start(runner)
-            last: Runner | None = None
+            for place in range(self.places):
+                self._start(self.spawn(place, 0))
+            last = CLOCK
             while True:
                 enabled = self._enabled(last)
                 if not enabled:
-                    if all(runner.done for runner in self.runners):
+                    if all(runner.done for runner in self.runners.values()):
                         return
-                    self._pass_time()
-                    continue
-                at = 0 if len(enabled) == 1 else self.choices.draw(len(enabled), "who runs next")
-                last = enabled[at]
-                self.order.append(self.runners.index(last))
-                self._resume(last)
+                    raise self._deadlock()
+                last = self.policy.choose(enabled)
+                if len(enabled) > 1:
+                    self.answers.append(enabled.index(last))
+                self._step(last)
         finally:
-            machine.gate = machine.block = None
+            machine.gate = machine.block = machine.footprint = None
             machine.current = None
             running.active = outer
             self._abandon()
 
-    def _enabled(self, last: Runner | None) -> list[Runner]:
-        able = [r for r in self.runners if not r.done and self._can_go(r)]
-        if last in able:
-            able.remove(last)
-            able.insert(0, last)
+    def _enabled(self, last: int) -> list[int]:
+        now = self.machine.mono_ns
+        able: list[int] = []
+        deadline = False
+        for who, runner in self.runners.items():
+            if runner.done:
+                continue
+            if runner.waits and not runner.doomed:
+                due = runner.deadline_ns
+                if due is not None and now < due:
+                    deadline = True
+                    if runner.ready is None or not runner.ready():
+                        continue
+                elif due is None and runner.ready is not None and not runner.ready():
+                    continue
+            if who == last:
+                able.insert(0, who)
+            else:
+                able.append(who)
+        if deadline:
+            if not able or self.early_ticks > 0:
+                able.append(CLOCK)
+            else:
+                self.ticked_out = True
         return able
 
-    def _can_go(self, runner: Runner) -> bool:
-        if runner.ready is None and runner.deadline_ns is None:
-            return True
-        if runner.ready is not None and runner.ready():
-            return True
-        return runner.deadline_ns is not None and self.machine.mono_ns >= runner.deadline_ns
+    def _step(self, who: int) -> None:
+        machine = self.machine
+        self._footprint = machine.footprint = []
+        first = len(machine.journal.ops)
+        waited = False
+        parent = CLOCK
+        if who == CLOCK:
+            if any(not r.done and (not r.waits or (r.ready is not None and r.ready())) for r in self.runners.values()):
+                self.early_ticks -= 1
+            machine.advance(min(self._deadlines()) - machine.mono_ns)
+        else:
+            runner = self.runners[who]
+            waited = runner.waits and not runner.doomed
+            parent = runner.parent
+            if waited and runner.deadline_ns is not None:
+                self._footprint.append((("clock",), "R"))
+            if runner.doomed:
+                machine.kill(runner.process)
+            else:
+                machine.kill_after, runner.torn = runner.torn or None, 0
+                self._resume(runner)
+                machine.kill_after = None
+        machine.footprint = None
+        for runner in list(self.runners.values()):
+            if runner.process.dead and not runner.process.exited and not runner.buried:
+                self._bury(runner)
+        step = Step(who, compact(self._footprint), first, len(machine.journal.ops), waited, parent)
+        self.steps.append(step)
+        self.policy.stepped(step)
 
-    def _pass_time(self) -> None:
-        deadlines = [r.deadline_ns for r in self.runners if not r.done and r.deadline_ns is not None]
-        if not deadlines:
-            waits = "; ".join(f"{r.process.name} waits for {r.why}" for r in self.runners if not r.done)
-            raise Deadlock(f"every process waits and no deadline is left: {waits}")
-        self.machine.advance(min(deadlines) - self.machine.mono_ns)
+    def _deadlines(self) -> list[int]:
+        return [r.deadline_ns for r in self.runners.values() if not r.done and r.waits and r.deadline_ns is not None]
+
+    def _deadlock(self) -> Deadlock:
+        waits = "; ".join(f"{r.process.name} waits for {r.why}" for r in self.runners.values() if not r.done)
+        return Deadlock(f"every process waits and no deadline is left: {waits}")
 
     def _start(self, runner: Runner) -> None:
         def task() -> None:
@@ -115,17 +224,24 @@ class Scheduler:
                 pass
             except BaseException as raised:
                 runner.error = raised
-            self.machine.current = runner.process
             if not runner.process.dead:
-                self.machine.exit(runner.process)
+                if self.places > 1 or runner.restarts:
+                    try:
+                        self._gate(runner.process, "exit")
+                    except ProcessKilled:
+                        pass
+                if not runner.process.dead:
+                    self.machine.current = runner.process
+                    self.machine.exit(runner.process)
             runner.done = True
 
+        self.runners[runner.who] = runner
         runner.greenlet = greenlet(task, parent=self._hub)
         runner.greenlet.gr_context = copy_context()
         self._resume(runner)
 
     def _resume(self, runner: Runner) -> None:
-        runner.ready, runner.deadline_ns, runner.why = None, None, ""
+        runner.ready, runner.deadline_ns, runner.waits = None, None, False
         self.machine.current = runner.process
         self._running = runner
         assert runner.greenlet is not None
@@ -134,20 +250,62 @@ class Scheduler:
 
     def _gate(self, process: Process, call: str) -> None:
         runner = self._running
-        assert runner is not None and runner.process is process
+        assert runner is not None and runner.process is process, f"{call} by {process.name} out of turn"
         runner.call = call
+        if self.kills and call not in QUIET:
+            self._count(runner)
         self._hub.switch()
 
     def _block(self, process: Process, ready: Callable[[], bool], deadline_ns: int | None, why: str) -> None:
         runner = self._running
         assert runner is not None and runner.process is process
-        runner.ready, runner.deadline_ns, runner.why, runner.call = ready, deadline_ns, why, why
+        runner.ready, runner.deadline_ns, runner.why, runner.call, runner.waits = ready, deadline_ns, why, why, True
+        if deadline_ns is not None:
+            self._footprint.append((("clock",), "R"))
+        if self.kills:
+            self._count(runner)
         self._hub.switch()
 
+    def _count(self, runner: Runner) -> None:
+        """One more noticeable call; whether it is the one that a kill takes the place of."""
+        for kill in self.kills:
+            if kill.place == runner.who % self.places and kill.call == runner.calls and runner.who < self.places:
+                runner.doomed = not kill.kept_bytes
+                runner.torn = kill.kept_bytes
+        runner.calls += 1
+
+    def _bury(self, runner: Runner) -> None:
+        """A process was killed, by plan or by another one: it leaves its code, and starts again if it may."""
+        runner.buried = True
+        self.killed += 1
+        self.throw_out(runner)
+        if runner.restarts > 0:
+            place, generation = runner.who % self.places, runner.who // self.places + 1
+            reborn = self.spawn(place, generation)
+            reborn.restarts, reborn.parent = runner.restarts - 1, runner.who
+            self._start(reborn)
+
+    def throw_out(self, runner: Runner) -> None:
+        """Throw a dead process out of its code, as often as it takes."""
+        self._running = runner
+        for _ in range(100):
+            if runner.done or runner.greenlet is None or runner.greenlet.dead:
+                break
+            runner.greenlet.throw(ProcessKilled, ProcessKilled(runner.process.name), None)
+        runner.done = True
+
     def _abandon(self) -> None:
-        """Throw processes that have not ended out of their code, without effect on the machine."""
-        for runner in self.runners:
-            if not runner.done and runner.greenlet is not None:
+        """Processes that have not ended leave their code, without effect on the machine."""
+        for runner in self.runners.values():
+            if not runner.done:
                 runner.process.dead = True
-                self._running = runner
-                runner.greenlet.throw(ProcessKilled, ProcessKilled(runner.process.name), None)
+                self.throw_out(runner)
+
+
+def compact(footprint: Sequence[tuple[tuple[Any, ...], str]]) -> dict[tuple[Any, ...], str]:
+    """The strongest mode for each resource; reading and adding to the same one is as strong as writing it."""
+    out: dict[tuple[Any, ...], str] = {}
+    for resource, mode in footprint:
+        known = out.get(resource)
+        out[resource] = mode if known is None or known == mode else "W"
+    return out

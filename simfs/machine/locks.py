@@ -62,6 +62,8 @@ class LockTable:
         if desc not in holders:
             holders.append(desc)
         desc.flock = kind
+        if self.machine.footprint is not None:
+            self.machine.footprint.append((("acquire", desc.ino), "R"))
         self.note(p, desc, "flock SH" if kind == fcntl.LOCK_SH else "flock EX", "C" if kind == fcntl.LOCK_SH else "W")
 
     def flock_drop(self, p: Process, desc: Description) -> None:
