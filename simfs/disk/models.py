@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from simfs.disk.ext4 import Ext4
 from simfs.disk.model import DiskModel
 from simfs.disk.prefix import Prefix
 from simfs.disk.scc import Scc
@@ -11,7 +12,7 @@ from simfs.disk.synced import SyncedOnly
 from simfs.errors import UsageError
 
 DEFAULT = "prefix"
-MODELS: dict[str, DiskModel] = {model.name: model for model in (Scc(), SyncedOnly(), Prefix())}
+MODELS: dict[str, DiskModel] = {model.name: model for model in (Scc(), SyncedOnly(), Prefix(), Ext4())}
 
 
 def models_named(disk: str | Sequence[str]) -> list[DiskModel]:
