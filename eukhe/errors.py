@@ -39,8 +39,7 @@ class StorageDamaged(StorageError):
         place = f"{path}:{line}" if line else path
         super().__init__(
             path,
-            f"{place}: {why}; nothing was changed. `eukhe doctor` says what can be kept, "
-            f"see {RUNBOOK}#storage-damaged",
+            f"{place}: {why}; nothing was changed. `eukhe doctor` says what can be kept, see {RUNBOOK}#storage-damaged",
         )
         self.line = line
         self.why = why

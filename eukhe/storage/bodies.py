@@ -18,9 +18,7 @@ from eukhe.storage.codec import (
 from eukhe.storage.rules import sidecar_name
 
 
-def move_long_bodies(
-    line: bytes, commit: Commit, lengths: dict[str, int]
-) -> tuple[bytes, Commit, dict[str, bytes]]:
+def move_long_bodies(line: bytes, commit: Commit, lengths: dict[str, int]) -> tuple[bytes, Commit, dict[str, bytes]]:
     """The marker line and its commit, and what each sidecar gets, in the order of first use.
 
     `lengths` gives the confirmed length of each sidecar, in bytes. Without a long body the commit comes back as it

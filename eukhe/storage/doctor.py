@@ -67,9 +67,7 @@ def examine(path: str | os.PathLike[str], *, system: System | None = None) -> Di
         raise StorageFailed(place, "reading", error.strerror or str(error)) from error
 
 
-def repair(
-    path: str | os.PathLike[str], target: str | os.PathLike[str], *, system: System | None = None
-) -> Diagnosis:
+def repair(path: str | os.PathLike[str], target: str | os.PathLike[str], *, system: System | None = None) -> Diagnosis:
     """Write what can be kept of a storage to a new one. Raises `StorageExists` where `target` is taken, and what
     `examine` raises. Returns the diagnosis of the old one."""
     used: System = OsSystem() if system is None else system
