@@ -79,6 +79,11 @@ LOG_FAILED_FLUSH_NEVER_ACKED = Law(
     "A commit whose write or flush failed is not acknowledged, and costs nothing that was acknowledged before",
     "log",
 )
+LOG_ONE_WRITER = Law(
+    "log_one_writer",
+    "While one writer has the storage open no other gets it",
+    "log",
+)
 LOG_DAMAGE_UNTOUCHED = Law(
     "log_damage_untouched",
     "A damaged storage is refused with a typed error, and not one byte of it changes",
@@ -89,5 +94,5 @@ LAWS = (
     LOG_READS_LINES, LOG_ACK_DURABLE, LOG_ONLY_COMMITS, LOG_OPEN_CUTS_THE_TORN_TAIL,
     LOG_OPEN_KEEPS_THE_COMPLETE_LINES, LOG_OPEN_REFUSES_ODD_FACTS, LOG_PLAN_RUNS_THE_MODEL, LOG_PLAN_ACK_DURABLE,
     LOG_PLAN_ONLY_COMMITS, LOG_COMMIT_PLAN, LOG_OPEN_PLAN, LOG_OPENS_AFTER_CRASH, LOG_FAILED_FLUSH_NEVER_ACKED,
-    LOG_DAMAGE_UNTOUCHED,
+    LOG_ONE_WRITER, LOG_DAMAGE_UNTOUCHED,
 )  # fmt: skip

@@ -1,0 +1,1 @@
+"""What is tried on the stores, a suite a store, and the models that the suites judge by."""
