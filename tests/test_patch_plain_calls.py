@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 
+import greenlet
 import pytest
 
 from simfs.machine.machine import Machine
@@ -179,3 +180,24 @@ def test_the_clock_of_a_process_is_the_machines(machine: Machine) -> None:
         assert time.strftime("%Y-%m-%d %H:%M") == "2026-01-01 01:00"
         open("/f", "w").close()
         assert os.stat("/f").st_mtime_ns == time.time_ns()
+
+
+def test_code_that_a_dead_process_left_behind_reaches_no_disk_at_all(tmp_path: pathlib.Path) -> None:
+    seen: list[str] = []
+
+    def body() -> None:
+        for attempt in range(3):
+            try:
+                hub.switch()
+                (tmp_path / str(attempt)).mkdir()
+            except ProcessKilled:
+                seen.append("killed")
+
+    hub, process = greenlet.getcurrent(), greenlet.greenlet(body)
+    with interposed():
+        process.switch()
+        # Neither a machine nor a process is set, as in a run that has ended. The code is still not the runner's.
+        while not process.dead:
+            process.switch()
+        (tmp_path / "by the runner").mkdir()
+    assert seen == ["killed"] * 3 and [p.name for p in tmp_path.iterdir()] == ["by the runner"]

@@ -23,8 +23,9 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from simfs.machine.process import ProcessKilled
 from simfs.patch.escape import escaped
-from simfs.patch.inside import in_host_work, simulated_machine
+from simfs.patch.inside import in_host_work, simulated_machine, unwinds
 
 _FILE = "the function was captured where it cannot be exchanged; call it as an attribute of its module"
 _THREAD = "a simulated process has one thread; make the other activity a process of the scenario"
@@ -70,6 +71,8 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
             return
         check = _check_socket
     elif simulated_machine() is None:
+        if unwinds():
+            raise ProcessKilled(f"{event} by a process that is dead")
         return
     check(event, arguments)
 

@@ -33,23 +33,35 @@ if TYPE_CHECKING:
     from simfs.machine.system import SimSystem
 
 _home = get_ident()
+_stage: Any = None
+"""The greenlet in which the explorer runs, while there is a stage."""
 _host_depth = 0
 
 
-def explore_here() -> None:
-    """From now on the calling thread is the one whose calls may belong to a simulated process."""
-    global _home
-    _home = get_ident()
+def set_stage() -> None:
+    """From now on calls of this thread may be those of a process; in this greenlet, only while one is current."""
+    global _home, _stage
+    _home, _stage = get_ident(), getcurrent()
+
+
+def strike_stage() -> None:
+    """From now on no call is a process's, unless `running.active` says so."""
+    global _stage
+    _stage = None
 
 
 def simulated() -> SimSystem | None:
     """The calls of the machine whose process is running now, or None outside of one."""
     machine = running.active
-    if machine is None or _host_depth or get_ident() != _home:
+    if machine is None or machine.current is None:
+        return _corpse if _unwinds() else None
+    if _host_depth or get_ident() != _home:
         return None
-    if machine.current is None:
-        return _corpse if getcurrent().parent is not None else None
     return machine.system
+
+
+def _unwinds() -> bool:
+    return _stage is not None and get_ident() == _home and getcurrent() is not _stage and not _host_depth
 
 
 class _Corpse:
@@ -65,16 +77,20 @@ _corpse = cast("SimSystem", _Corpse())
 def simulated_machine() -> Machine | None:
     """The machine whose process is running now, or None. Unlike `simulated` it also answers during host work."""
     machine = running.active
-    if machine is None or get_ident() != _home or (machine.current is None and getcurrent().parent is None):
+    if machine is None or machine.current is None or get_ident() != _home:
         return None
     return machine
+
+
+def unwinds() -> bool:
+    """Whether the code that runs now is that of a process that is no more."""
+    return simulated() is _corpse
 
 
 def current_process() -> Process:
     """The process that is running now; only asked where `simulated` answered."""
     machine = running.active
-    assert machine is not None, "no machine is running"
-    if machine.current is None:
+    if machine is None or machine.current is None:
         raise ProcessKilled("a process that is dead")
     return machine.current
 

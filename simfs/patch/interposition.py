@@ -22,13 +22,14 @@ from contextlib import contextmanager
 from functools import partial
 
 from simfs.patch import dates
+from simfs.patch.accounts import account_stand_ins
 from simfs.patch.audit import install_tripwire
 from simfs.patch.belongings import forget_belongings
 from simfs.patch.clocks import UtcForNow, clock_stand_ins
 from simfs.patch.environment import install_environment, remove_environment
 from simfs.patch.forbidden import forbidden_stand_ins
 from simfs.patch.hostwork import host_doors
-from simfs.patch.inside import explore_here
+from simfs.patch.inside import set_stage, strike_stage
 from simfs.patch.modulescan import ModuleScan
 from simfs.patch.oscalls import io_stand_ins, os_stand_ins
 from simfs.patch.references import Place, find_places
@@ -41,7 +42,7 @@ class Interposition:
 
     def __init__(self) -> None:
         homes = [*os_stand_ins(), *io_stand_ins(), *clock_stand_ins(), *stream_stand_ins()]
-        homes += [*forbidden_stand_ins(), *host_doors()]
+        homes += [*account_stand_ins(), *forbidden_stand_ins(), *host_doors()]
         self.stand_ins = list({id(record): record for _, _, record in homes}.values())
         self._homes = [Place(partial(setattr, *home[:2]), home[2].real, home[2].fake) for home in homes]
         seed = seed_stand_in()
@@ -54,7 +55,6 @@ class Interposition:
 
     def begin(self) -> None:
         """Stand-ins in."""
-        install_tripwire()
         self._utc = UtcForNow()
         for place in self._homes:
             place.patch()
@@ -116,6 +116,7 @@ def _count(record: StandIn) -> int:
 
 _interposition: Interposition | None = None
 _depth = 0
+_stages = 0
 
 
 @contextmanager
@@ -128,22 +129,29 @@ def interposed() -> Iterator[None]:
     global _interposition, _depth
     if _interposition is None:
         _interposition = Interposition()
-    if _depth == 0:
-        explore_here()
-        _interposition.begin()
-    _depth += 1
-    try:
-        yield
-    finally:
-        _depth -= 1
+    with tripwire():
         if _depth == 0:
-            _interposition.end()
+            _interposition.begin()
+        _depth += 1
+        try:
+            yield
+        finally:
+            _depth -= 1
+            if _depth == 0:
+                _interposition.end()
 
 
 @contextmanager
 def tripwire() -> Iterator[None]:
     """Inside the block, code of a simulated process that touches the real machine meets `EscapedToHost`."""
+    global _stages
     install_tripwire()
-    if _depth == 0:
-        explore_here()
-    yield
+    if _stages == 0:
+        set_stage()
+    _stages += 1
+    try:
+        yield
+    finally:
+        _stages -= 1
+        if _stages == 0:
+            strike_stage()

@@ -86,9 +86,10 @@ def _parsed(mode: Any) -> tuple[str, bool]:
     if "t" in mode and "b" in mode:
         raise ValueError("can't have text and binary mode at once")
     kinds = [c for c in "xrwa" if c in mode]
-    if len(kinds) != 1:
+    if len(kinds) > 1:
         raise ValueError("must have exactly one of create/read/write/append mode")
-    answer = (kinds[0] + ("+" if "+" in mode else ""), "b" not in mode)
+    # No kind at all is the raw file's to refuse, as it is for the real `open`.
+    answer = ("".join(kinds) + ("+" if "+" in mode else ""), "b" not in mode)
     _MODES[mode] = answer
     return answer
 

@@ -26,6 +26,7 @@ from typing import Any
 
 from simfs.machine.errors import os_error
 from simfs.machine.process import ProcessKilled
+from simfs.machine.refused import REFUSED
 from simfs.machine.system import SimSystem
 from simfs.patch import opening, rawfile
 from simfs.patch.inside import current_process
@@ -44,19 +45,6 @@ RETRIED = frozenset((
 ))  # fmt: skip
 """Calls that Python makes again when a signal interrupts them: no program ever sees their EINTR."""
 
-_PROCESS = "one process a function: give the scenario another process"
-_USER = "the process's user is fixed by the scenario"
-_CHANNEL = "pipes and descriptors of that kind have no model; let processes meet in files"
-_ADVICE = {
-    **dict.fromkeys(
-        ("execv", "execve", "fork", "forkpty", "posix_spawn", "posix_spawnp", "system", "wait", "wait3", "wait4",
-         "waitid", "waitpid", "pidfd_open"), _PROCESS),
-    **dict.fromkeys(("eventfd", "eventfd_read", "eventfd_write", "memfd_create", "mkfifo", "mknod", "openpty", "pipe",
-                     "pipe2", "splice", "timerfd_create"), _CHANNEL),
-    **dict.fromkeys(("initgroups", "setegid", "seteuid", "setgid", "setgroups", "setregid", "setresgid", "setresuid",
-                     "setreuid", "setuid", "chroot"), _USER),
-    "ioctl": "no simulated file has device controls",
-}  # fmt: skip
 _REFUSED_BECAUSE = "the machine has no model of this call; do without it, or hide it behind a System of your own"
 
 
@@ -131,7 +119,7 @@ def _stand_in_for(where: str, name: str, real: Any) -> StandIn | None:
     if decided == "answered":
         return answered_by(f"{where}.{name}", real, _ANSWERS[name])
     if decided == "refused":
-        return refused(f"{where}.{name}", real, _ADVICE.get(name, _REFUSED_BECAUSE))
+        return refused(f"{where}.{name}", real, REFUSED.get(name, _REFUSED_BECAUSE))
     return None
 
 
