@@ -9,10 +9,11 @@ from simfs.disk.model import DiskModel
 from simfs.disk.prefix import Prefix
 from simfs.disk.scc import Scc
 from simfs.disk.synced import SyncedOnly
+from simfs.disk.weakest import PosixWeakest
 from simfs.errors import UsageError
 
 DEFAULT = "prefix"
-MODELS: dict[str, DiskModel] = {model.name: model for model in (Scc(), SyncedOnly(), Prefix(), Ext4())}
+MODELS: dict[str, DiskModel] = {model.name: model for model in (Scc(), SyncedOnly(), Prefix(), Ext4(), PosixWeakest())}
 
 
 def models_named(disk: str | Sequence[str]) -> list[DiskModel]:
