@@ -104,7 +104,7 @@ def cause_lines(found: Counterexample, width: int) -> list[str]:
 
 def _lost(boot: BootRecord, width: int) -> list[str]:
     assert boot.crash is not None
-    issued = boot.ops[: boot.crash.point]
+    issued = boot.issued
     promises = [op for op in issued if isinstance(op, Ack)]
     gone = [op for op in issued if boot.fates.get(op.index, "durable") not in ("durable", "kept")]
     if not gone:

@@ -17,8 +17,7 @@ OPS_SHOWN = 60
 
 def timeline(boot: BootRecord, width: int) -> list[str]:
     """Lines of at most `width` columns."""
-    point = len(boot.ops) if boot.crash is None else boot.crash.point
-    shown = [op for op in boot.ops[:point] if told(op)]
+    shown = [op for op in boot.issued if told(op)]
     lanes = sorted({op.process for op in shown if op.process >= 0})
     lines = [] if len(lanes) < 2 else [_lane_names(boot, lanes)]
     if len(shown) > OPS_SHOWN:
@@ -65,6 +64,6 @@ def _changes(op: Op) -> bool:
 
 def _crash_line(boot: BootRecord, width: int) -> str:
     assert boot.crash is not None
-    last = next((op for op in reversed(boot.ops[: boot.crash.point]) if told(op)), None)
+    last = next((op for op in reversed(boot.issued) if told(op)), None)
     where = "before the first op" if last is None else f"after op {last.index}"
     return "  " + f" POWER LOSS {where} ".center(width - 4, "#")

@@ -7,17 +7,19 @@ the steps with their footprints. Nothing in here knows of crashes: those are com
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from simfs.explore.choices import Choices
-from simfs.explore.handle import Event, Handle
+from simfs.explore.handle import Handle
+from simfs.explore.plan import NOTHING, Plan
 from simfs.explore.policy import Drawn
 from simfs.explore.scenario import Part, Spec
-from simfs.explore.schedule import Blocked, Kill, Policy, Runner, Scheduler, Step
+from simfs.explore.schedule import Blocked, Policy, Runner, Scheduler, Step
 from simfs.explore.stage import Before
+from simfs.machine.faults import Fault, FaultySystem
 from simfs.machine.machine import Machine
-from simfs.machine.ops import Ack, Effect, Op
+from simfs.machine.ops import Note, Op
 
 
 @dataclass(slots=True)
@@ -29,11 +31,13 @@ class Run:
     runners: list[Runner]
     parts: list[Part]
     schedule: tuple[int, ...]
-    kills: tuple[Kill, ...]
+    plan: Plan
     steps: list[Step]
     ticked_out: bool
     """The clock could have moved early once more, but its early steps were used up."""
     killed: int
+    struck: int
+    """How many faults struck."""
     stuck: BaseException | None
     """A signal that ended the run early: Deadlock, StepLimit, NotSimulated, or Blocked by the policy."""
 
@@ -42,8 +46,8 @@ class Run:
         return self.machine.journal.ops
 
     @property
-    def names(self) -> list[str]:
-        return [process.name for process in self.machine.processes]
+    def names(self) -> dict[int, str]:
+        return names_of(self.machine)
 
     def part_of(self, runner: Runner) -> Part:
         return self.parts[runner.who % len(self.parts)]
@@ -56,11 +60,15 @@ def run_boot(
     before: Before,
     policy: Policy | Choices,
     sites: bool = False,
-    kills: Sequence[Kill] = (),
+    plan: Plan = NOTHING,
 ) -> Run:
     """Run `parts` as processes on a machine that starts from `before`. `policy` may be a `Choices` to draw from."""
     machine = Machine(before.image, boot=before.boot, wall_ns=before.wall_ns, record_sites=sites)
     machine.step_limit = spec.options["steps_max"]
+    options = spec.options
+    strikes = [aimed(options["faults"][s.fault], parts[s.place].name, s.match) for s in plan.strikes]
+    if strikes:
+        machine.system = FaultySystem(machine.system, strikes)  # type: ignore[assignment]
 
     def spawn(place: int, generation: int) -> Runner:
         part = parts[place]
@@ -71,8 +79,9 @@ def run_boot(
         restarts = part.restart if generation == 0 else 0
         return Runner(place + generation * len(parts), process, lambda: part.call(instance, handle), restarts)
 
-    chosen: Policy = Drawn(policy) if hasattr(policy, "draw") else policy
-    scheduler = Scheduler(machine, chosen, spawn, len(parts), kills, spec.options["early_ticks"])
+    chosen = policy if isinstance(policy, Policy) else Drawn(policy)
+    jump_ns = None if plan.jump is None else round(options["clock_jumps"][plan.jump] * 1e9)
+    scheduler = Scheduler(machine, chosen, spawn, len(parts), plan.kills, options["early_ticks"], jump_ns)
     stuck: BaseException | None = None
     try:
         scheduler.run()
@@ -88,23 +97,25 @@ def run_boot(
         list(scheduler.runners.values()),
         list(parts),
         tuple(scheduler.answers),
-        tuple(kills),
+        plan,
         scheduler.steps,
         scheduler.ticked_out,
         scheduler.killed,
+        sum(1 for op in machine.journal.ops if isinstance(op, Note) and op.text.startswith("fault")) if strikes else 0,
         stuck,
     )
+
+
+def names_of(machine: Machine) -> dict[int, str]:
+    """The name of each process by its index."""
+    return {process.index: process.name for process in machine.processes}
+
+
+def aimed(fault: Fault, process: str, match: int) -> Fault:
+    """The fault rule, made to strike one call: the `match`-th that it matches in that process, counting from 0."""
+    return replace(fault, nth=match + 1, process=process)
 
 
 def cut_off(run: Run) -> bool:
     """Whether the policy ended the run because every way on has been explored elsewhere."""
     return isinstance(run.stuck, Blocked)
-
-
-def events_of(ops: Sequence[Op], names: Sequence[str], boot: int) -> list[Event]:
-    """The promises and effects among `ops`."""
-    return [
-        Event("ack" if isinstance(op, Ack) else "effect", op.label, op.value, names[op.process], boot, op.time_ns)
-        for op in ops
-        if isinstance(op, Ack | Effect)
-    ]

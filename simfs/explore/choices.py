@@ -1,9 +1,9 @@
 """`Choices`: the one source of nondeterminism.
 
 Model. Whoever has to decide something (who runs next, which fault, which survivor) draws a small integer from a
-`Choices`: `draw(n)` answers one of 0 .. n-1, and 0 is always the plain case: the same process goes on, no fault. The list
-of answers is the whole run: played back, it is the same run. Exhaustive search, random search, replay and shrinking are
-four users of that list, and none of them knows a filesystem.
+`Choices`: `draw(n)` answers one of 0 .. n-1, and 0 is always the plain case: the same process goes on, no fault. The
+list of answers is the whole run: played back, it is the same run. Exhaustive search, random search, replay and
+shrinking are four users of that list, and none of them knows a filesystem.
 
 `Exhaustive` walks all lists depth first: it replays a prefix, answers 0 beyond it, and `next()` moves the last answer
 that can still grow. Each list it visits is visited once; it stops when there is no further one.

@@ -144,7 +144,9 @@ def compare_twice(ready: Ready) -> None:
     if len(first) != len(second):
         longer: list[Op] = max(first, second, key=len)
         extra = longer[min(len(first), len(second))]
-        raise Inconclusive(f"not deterministic: only one of two runs of the same choices made op {op_text(extra)} at {extra.site}")
+        raise Inconclusive(
+            f"not deterministic: only one of two runs of the same choices made op {op_text(extra)} at {extra.site}"
+        )
 
 
 def counterexample(ready: Ready, model: DiskModel, violation: Violation, searched: Searched) -> Counterexample:

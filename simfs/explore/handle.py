@@ -7,11 +7,11 @@ A law or a recovery asks `acked` and `effects`, which answer for all boots so fa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from simfs.machine.ops import Ack, Effect
+from simfs.machine.ops import Ack, Effect, Op
 
 if TYPE_CHECKING:
     from simfs.machine.machine import Machine
@@ -33,6 +33,15 @@ class Event:
     def key(self) -> tuple[str, str, str, str]:
         """What tells two events apart for a law: order and time are not in it."""
         return (self.kind, self.label, repr(self.value), self.process)
+
+
+def events_of(ops: Sequence[Op], names: Mapping[int, str], boot: int) -> list[Event]:
+    """The promises and effects among `ops`; `names` gives the name of each process by index."""
+    return [
+        Event("ack" if isinstance(op, Ack) else "effect", op.label, op.value, names[op.process], boot, op.time_ns)
+        for op in ops
+        if isinstance(op, Ack | Effect)
+    ]
 
 
 class Handle:
@@ -72,12 +81,7 @@ class Handle:
     def history(self) -> list[Event]:
         """Every promise and effect so far, of all boots, in one legal order."""
         names = {p.index: p.name for p in self._machine.processes}
-        now = [
-            Event("ack" if isinstance(op, Ack) else "effect", op.label, op.value, names[op.process], self.boot, op.time_ns)
-            for op in self._machine.journal
-            if isinstance(op, Ack | Effect)
-        ]
-        return [*self._past, *now]
+        return [*self._past, *events_of(self._machine.journal.ops, names, self.boot)]
 
     @property
     def acks(self) -> list[tuple[str, Any]]:

@@ -5,8 +5,8 @@ other adds ("C", changes that commute with each other). Happens-before is the sm
 steps in order and every two conflicting steps in the order in which they ran. Runs with the same happens-before are
 the same run to everybody in it.
 
-`Order` keeps, for each step, a vector clock: how many steps of each process came before it or are it. Races are pairs of
-conflicting steps with nothing between them in this order; they are what a search turns round.
+`Order` keeps, for each step, a vector clock: how many steps of each process came before it or are it. Races are pairs
+of conflicting steps with nothing between them in this order; they are what a search turns round.
 
 Locks need care. That a lock was dropped before a waiter took it cannot be turned round: the waiter could not have gone.
 What can be turned round is who took it first. So a step that had been waiting races, on a lock, with the last step
@@ -95,7 +95,6 @@ class Order:
             if mode != "C":
                 found += table.adds
             if waited:
-                locks.append(number)
                 if table.taken:
                     locks.append(table.taken[-1])
                 self._join(clock, found)
@@ -107,9 +106,9 @@ class Order:
         self._join(clock, preds)
         races = [p for p in preds if self.steps[p].who != who and self._direct(p, own, preds)]
         for taker in locks:
-            if taker != number and taker not in races and self.steps[taker].who != who:
-                if before_locks.get(self.steps[taker].who, 0) < self.ordinals[taker]:
-                    races.append(taker)
+            other = self.steps[taker].who
+            if taker not in races and other != who and before_locks.get(other, 0) < self.ordinals[taker]:
+                races.append(taker)
         ordinal = clock[who] = (self.ordinals[own] if own >= 0 else 0) + 1
         self.steps.append(step)
         self.clocks.append(clock)

@@ -1,9 +1,8 @@
 """`outcomes`: what may be left of my files if I do this?
 
-A program of plain calls is run on a machine; every tree that a power loss may leave, at any point, is listed with how many
-of its steps had returned by then. The answer is exact for the model: it backs the litmus tests, and it is what a person
-asks first.
-"""
+A program of plain calls is run on a machine; every tree that a power loss may leave, at any point, is listed with how
+many of its steps had returned by then. The answer is exact for the model: it backs the litmus tests, and it is what a
+person asks first. """
 
 from __future__ import annotations
 

@@ -13,14 +13,17 @@ from typing import Any
 from simfs.disk.model import DiskModel
 from simfs.disk.scc import SccDisk
 from simfs.errors import StaleToken
-from simfs.explore.boot import Run, events_of, run_boot
+from simfs.explore.boot import Run, names_of, run_boot
 from simfs.explore.choices import Replayed
-from simfs.explore.handle import Event
+from simfs.explore.cuts import stamp
+from simfs.explore.handle import Event, events_of
 from simfs.explore.judge import Judge, finding
 from simfs.explore.law import COMPLETES
 from simfs.explore.scenario import Spec
+from simfs.explore.search import add
 from simfs.explore.stage import Before, Solo
-from simfs.explore.verdict import BootRecord, Finding, Leg, Path, Searched
+from simfs.explore.verdict import BootRecord, Crash, Finding, Leg, Path, Searched
+from simfs.machine.errors import Deadlock
 from simfs.machine.ops import Op
 
 
@@ -56,7 +59,7 @@ class Retracer:
         while True:
             leg = legs.pop(0)
             choices = Replayed(leg.schedule)
-            run = run_boot(self.spec, parts, self.attributes, before, choices, sites=True)
+            run = run_boot(self.spec, parts, self.attributes, before, choices, sites=True, plan=leg.plan)
             if len(choices.taken) < len(leg.schedule):
                 raise StaleToken(
                     f"stale token: boot {before.boot} makes {len(choices.taken)} scheduling choices,"
@@ -65,7 +68,8 @@ class Retracer:
             if leg.crash is None:
                 self._end(out, judge, run)
                 return out
-            before = self._crash(out, run.ops, run.names, before, leg, "run")
+            lanes = stamp(run) if len(leg.crash.cut) > 1 else None
+            before = self._crash(out, run.ops, run.names, before, leg, "run", lanes)
             recovered = self._recover(out, judge, before, legs)
             if recovered is None:
                 return out
@@ -96,44 +100,56 @@ class Retracer:
                 return recovered
             if solo is None:
                 raise StaleToken("stale token: it crashes recovery, but this scenario has none")
-            names = [process.name for process in solo.machine.processes]
+            names = names_of(solo.machine)
             before = self._crash(out, solo.machine.journal.ops, names, before, legs.pop(0), "recovery")
 
     def _note_recovery(self, out: Retraced, solo: Solo, before: Before) -> None:
         tree = solo.machine.freeze().tree()
-        names = [process.name for process in solo.machine.processes]
+        names = names_of(solo.machine)
         ops = solo.machine.journal.ops
-        out.boots.append(BootRecord(before.boot, "recovery", names, ops, None, {}, tree, tree))
+        out.boots.append(BootRecord(before.boot, "recovery", list(names.values()), ops, None, ops, {}, tree, tree))
 
-    def _crash(self, out: Retraced, ops: list[Op], names: list[str], before: Before, leg: Leg, kind: str) -> Before:
-        """Issue the ops up to the crash and take the image that was picked."""
+    def _crash(
+        self,
+        out: Retraced,
+        ops: list[Op],
+        names: dict[int, str],
+        before: Before,
+        leg: Leg,
+        kind: str,
+        lanes: list[list[Op]] | None = None,
+    ) -> Before:
+        """Issue the ops of the cut and take the image that was picked."""
         crash = leg.crash
         assert crash is not None
-        if crash.point > len(ops):
-            raise StaleToken(f"stale token: it crashes after op {crash.point}, but boot {before.boot} has {len(ops)} ops")
+        issued, following = issued_at(crash, ops, lanes)
         disk = self.model.start(before.image)
-        for op in ops[: crash.point]:
-            disk.add(op)
-        following = ops[crash.point] if crash.point < len(ops) else None
+        for op in issued:
+            add(disk, op) if lanes is not None else disk.add(op)
         try:
             image = disk.image(crash.pick, following)
         except ValueError as error:
             raise StaleToken(f"stale token: {error}") from None
-        fates = {**{op.index: "durable" for op in ops[: crash.point]}, **disk.fates(crash.pick, following)}
-        seen = seen_after(ops[: crash.point], before)
-        out.boots.append(BootRecord(before.boot, kind, names, ops, crash, fates, seen, image.tree()))
-        events = (*before.past, *events_of(ops[: crash.point], names, before.boot))
-        wall_ns = ops[crash.point - 1].time_ns if crash.point else before.wall_ns
+        fates = {**{op.index: "durable" for op in issued}, **disk.fates(crash.pick, following)}
+        seen = seen_after(issued, before)
+        left = image.tree()
+        out.boots.append(BootRecord(before.boot, kind, list(names.values()), ops, crash, issued, fates, seen, left))
+        events = (*before.past, *events_of(issued, names, before.boot))
+        wall_ns = issued[-1].time_ns if issued else before.wall_ns
         return Before(image, events, before.boot + 1, wall_ns)
 
     def _end(self, out: Retraced, judge: Judge, run: Run) -> None:
         image = run.machine.freeze()
         tree = image.tree()
-        out.boots.append(BootRecord(run.before.boot, "run", run.names, run.ops, None, {}, tree, tree))
+        names = list(run.names.values())
+        out.boots.append(BootRecord(run.before.boot, "run", names, run.ops, None, run.ops, {}, tree, tree))
         events = (*run.before.past, *events_of(run.ops, run.names, run.before.boot))
-        if run.stuck is not None:
+        if isinstance(run.stuck, Deadlock):
+            out.findings.append(Finding(COMPLETES, str(run.stuck), "Deadlock", None, "the machine"))
+        elif run.stuck is not None:
             raise run.stuck
-        for runner, part in zip(run.runners, run.parts, strict=True):
+        for runner in run.runners:
+            part = run.part_of(runner)
             if runner.error is not None and not isinstance(runner.error, part.raises):
                 out.findings.append(finding(COMPLETES, runner.error, part))
         if out.findings:
@@ -148,6 +164,25 @@ class Retracer:
             found = judge.broken(bound, at)
             if found is not None:
                 out.findings.append(found)
+
+
+def issued_at(crash: Crash, ops: list[Op], lanes: list[list[Op]] | None) -> tuple[list[Op], Op | None]:
+    """The ops made by the time of the crash, and the one in progress. Raises StaleToken where there are not so many."""
+    if lanes is None:
+        if len(crash.cut) != 1 or crash.cut[0] > len(ops):
+            raise StaleToken(f"stale token: it crashes after {crash.cut} ops, but the boot has {len(ops)}")
+        point = crash.cut[0]
+        return ops[:point], ops[point] if point < len(ops) else None
+    if len(crash.cut) != len(lanes) or any(n > len(lane) for n, lane in zip(crash.cut, lanes, strict=True)):
+        made_by_each = [len(lane) for lane in lanes]
+        raise StaleToken(f"stale token: it crashes at {crash.cut}, but the processes made {made_by_each} ops")
+    made = [op for lane, count in zip(lanes, crash.cut, strict=True) for op in lane[:count]]
+    made.sort(key=lambda op: op.index)
+    if crash.during < 0:
+        return made, None
+    if crash.during >= len(lanes) or crash.cut[crash.during] == len(lanes[crash.during]):
+        raise StaleToken(f"stale token: process {crash.during} has no op in progress there")
+    return made, lanes[crash.during][crash.cut[crash.during]]
 
 
 def seen_after(ops: list[Op], before: Before) -> dict[str, str | bytes]:

@@ -2,7 +2,8 @@
 
 Model. `setup` runs alone and everything it did is durable. Then the processes run, under every interleaving that the
 strategy asks for. After each possible power loss, and at the end of each run, the laws are judged, each by a fresh
-process on its own copy of the machine; `recover`, if there is one, has run on the image before, in a process of its own.
+process on its own copy of the machine; `recover`, if there is one, has run on the image before, in a process of its
+own.
 
 A scenario is a class with decorated methods, or the same built from functions by `scenario(...)`. Attributes that
 `setup` puts on `self` are seen by processes and laws; what a process puts there dies with it, like any memory.
@@ -22,7 +23,7 @@ from simfs.explore.law import RECOVERS, Law
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
 
-STRATEGIES = ("exhaustive", "random", "pct", "pos", "portfolio")
+STRATEGIES = ("exhaustive", "naive", "random", "pct", "pos", "portfolio")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,9 @@ class LawMark:
 @overload
 def process(function: F, /) -> F: ...
 @overload
-def process(*, restart: int = 0, raises: type[BaseException] | Sequence[type[BaseException]] = ()) -> Callable[[F], F]: ...
+def process(
+    *, restart: int = 0, raises: type[BaseException] | Sequence[type[BaseException]] = ()
+) -> Callable[[F], F]: ...
 def process(
     function: Function | None = None,
     /,

@@ -19,10 +19,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from greenlet import getcurrent, greenlet
 
+from simfs.explore.plan import Kill
 from simfs.machine import running
 from simfs.machine.errors import Deadlock
 from simfs.machine.machine import Machine
@@ -30,22 +31,16 @@ from simfs.machine.process import Process, ProcessKilled
 
 CLOCK = -1
 """Who makes the steps of the clock."""
+JUMP = -2
+"""Who makes the wall clock jump."""
 QUIET = frozenset(
-    "read pread readv preadv stat lstat fstat access listdir scandir readlink getcwd time monotonic is_alive"
-    " process_identity statvfs getxattr listxattr lseek chdir".split()
+    {"read", "pread", "readv", "preadv", "stat", "lstat", "fstat", "access", "listdir", "scandir", "readlink"}
+    | {"getcwd", "time", "monotonic", "is_alive", "process_identity", "statvfs", "getxattr", "listxattr", "lseek"}
+    | {"chdir"}
 )
 """Calls before which a kill would leave the same world as before the next one: nobody could have noticed them."""
 
 Footprint = Mapping[tuple[Any, ...], str]
-
-
-class Kill(NamedTuple):
-    """The process at `place` in the scenario dies instead of its `call`-th noticeable call, counting from 0; with
-    `kept_bytes`, in the middle of that call, a write, after so many bytes."""
-
-    place: int
-    call: int
-    kept_bytes: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -57,10 +52,13 @@ class Step:
     ops_from: int
     ops_to: int
     waited: bool
+    call: int = -1
+    """Which noticeable call of its process it is, counting from 0; -1 for one that nobody could notice."""
     parent: int = CLOCK
     """Who must have ended for this process to exist: the life that a restart follows. CLOCK for none."""
 
 
+@runtime_checkable
 class Policy(Protocol):
     """Who goes on. `choose` is offered at least one; `stepped` is told each step."""
 
@@ -93,6 +91,8 @@ class Runner:
     done: bool = False
     calls: int = 0
     """Noticeable calls so far."""
+    call_number: int = -1
+    """Which of them comes next, -1 when the next call is none."""
     doomed: bool = False
     """Its next step is its death."""
     torn: int = 0
@@ -115,6 +115,8 @@ class Scheduler:
     places: int
     kills: Sequence[Kill] = ()
     early_ticks: int = 0
+    jump_ns: int | None = None
+    """A jump of the wall clock that happens at some moment of the run; None when none is left."""
     runners: dict[int, Runner] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
@@ -172,6 +174,8 @@ class Scheduler:
                 able.insert(0, who)
             else:
                 able.append(who)
+        if self.jump_ns is not None and (able or deadline or not all(r.done for r in self.runners.values())):
+            able.append(JUMP)
         if deadline:
             if not able or self.early_ticks > 0:
                 able.append(CLOCK)
@@ -183,16 +187,18 @@ class Scheduler:
         machine = self.machine
         self._footprint = machine.footprint = []
         first = len(machine.journal.ops)
-        waited = False
-        parent = CLOCK
-        if who == CLOCK:
+        waited, parent, call = False, CLOCK, -1
+        if who == JUMP:
+            machine.jump(self.jump_ns or 0)
+            self.jump_ns = None
+        elif who == CLOCK:
             if any(not r.done and (not r.waits or (r.ready is not None and r.ready())) for r in self.runners.values()):
                 self.early_ticks -= 1
             machine.advance(min(self._deadlines()) - machine.mono_ns)
         else:
             runner = self.runners[who]
             waited = runner.waits and not runner.doomed
-            parent = runner.parent
+            parent, call = runner.parent, runner.call_number
             if waited and runner.deadline_ns is not None:
                 self._footprint.append((("clock",), "R"))
             if runner.doomed:
@@ -205,7 +211,7 @@ class Scheduler:
         for runner in list(self.runners.values()):
             if runner.process.dead and not runner.process.exited and not runner.buried:
                 self._bury(runner)
-        step = Step(who, compact(self._footprint), first, len(machine.journal.ops), waited, parent)
+        step = Step(who, compact(self._footprint), first, len(machine.journal.ops), waited, call, parent)
         self.steps.append(step)
         self.policy.stepped(step)
 
@@ -252,7 +258,9 @@ class Scheduler:
         runner = self._running
         assert runner is not None and runner.process is process, f"{call} by {process.name} out of turn"
         runner.call = call
-        if self.kills and call not in QUIET:
+        if call in QUIET:
+            runner.call_number = -1
+        else:
             self._count(runner)
         self._hub.switch()
 
@@ -262,8 +270,7 @@ class Scheduler:
         runner.ready, runner.deadline_ns, runner.why, runner.call, runner.waits = ready, deadline_ns, why, why, True
         if deadline_ns is not None:
             self._footprint.append((("clock",), "R"))
-        if self.kills:
-            self._count(runner)
+        self._count(runner)
         self._hub.switch()
 
     def _count(self, runner: Runner) -> None:
@@ -272,6 +279,7 @@ class Scheduler:
             if kill.place == runner.who % self.places and kill.call == runner.calls and runner.who < self.places:
                 runner.doomed = not kill.kept_bytes
                 runner.torn = kill.kept_bytes
+        runner.call_number = runner.calls
         runner.calls += 1
 
     def _bury(self, runner: Runner) -> None:

@@ -1,13 +1,13 @@
 """The search of one scenario on one disk model: every run, every crash point, every image, every law.
 
-Flow. A run is recorded once. Its op journal is then walked, and at each point the disk model enumerates what a power
-loss right there may leave; each distinct image is recovered and judged. Recovery has an op journal of its own, whose
-points are walked in the same way while losses remain (`power_depth`). Processes that restart after a power loss make
-another boot from each recovered image, with all its runs. Nobody is re-run for a power loss.
+Flow. A run is recorded once. Its crash points are walked (prefixes of the op journal where one process ran, consistent
+cuts where several did, see `cuts.py`), and at each the disk model enumerates what a power loss right there may leave;
+each distinct image is recovered and judged. Recovery has an op journal of its own, whose points are walked in the same
+way while losses remain (`power_depth`). Processes that restart after a power loss make another boot from each
+recovered image, with all its runs. Nobody is re-run for a power loss.
 
-A *crash point* stands after an op that changes the disk, flushes, promises, or after which nothing comes. On a model
-closed under loss only the points before a flush or a promise, and the last, need enumerating: the images of the others
-are among those of the next such point. The counts say how many points are covered.
+On a model closed under loss only the points before a flush or a promise, and the last, need enumerating: the images of
+the others are among those of the next such point. The counts say how many points are covered.
 
 The search stops at the first broken law and keeps the path to it.
 """
@@ -15,26 +15,24 @@ The search stops at the first broken law and keeps the path to it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from simfs.disk.model import Disk, DiskModel
-from simfs.explore.boot import Run, events_of, run_boot
-from simfs.explore.choices import Choices, Exhaustive, Sampled
-from simfs.explore.handle import Event
+from simfs.explore.boot import Run, names_of
+from simfs.explore.cuts import CUTS_BOUND, DECISIVE, SILENT, Known, cuts, happens_before, stamp
+from simfs.explore.dpor import Diverged
+from simfs.explore.handle import Event, events_of
+from simfs.explore.happens import Order
 from simfs.explore.judge import Judge, event_key, finding
 from simfs.explore.law import COMPLETES
 from simfs.explore.scenario import Part, Spec
 from simfs.explore.stage import Before
+from simfs.explore.strategy import Runs
 from simfs.explore.verdict import Crash, Finding, Leg, Path, Searched
 from simfs.machine.errors import Deadlock, StepLimit
-from simfs.machine.ops import Ack, Effect, FailedFlush, Flush, FlushAll, Lock, Note, Op
-
-SILENT = (Note, Lock)
-"""Ops that leave the disk and all promises as they were: no crash point of their own."""
-DECISIVE = (Ack, Effect, Flush, FlushAll, FailedFlush)
-"""Ops before which a point must be enumerated also on a model closed under loss."""
+from simfs.machine.ops import Ack, Effect, Flush, FlushAll, Op, Write
 
 
 class OutOfBudget(Exception):
@@ -62,6 +60,20 @@ class Found(Exception):
 
 
 @dataclass(slots=True)
+class Way:
+    """How a crash point is reached: the path before this boot, the leg so far, and what may still follow."""
+
+    path: Path
+    leg: Leg
+    depth: int
+    """Power losses left, this one included."""
+    restarts: list[Part]
+
+    def crashed(self, crash: Crash) -> Path:
+        return (*self.path, Leg(self.leg.schedule, crash, self.leg.recovery, self.leg.plan))
+
+
+@dataclass(slots=True)
 class Search:
     """One search. `deadline` is real monotonic time in seconds; `progress` is told the counts now and then."""
 
@@ -83,40 +95,48 @@ class Search:
     def run(self) -> None:
         """Search everything. Raises Found, OutOfBudget or Inconclusive."""
         depth = self.spec.options["power_depth"] if self.spec.options["power"] else 0
-        self._boot(self.spec.processes, self.base, depth, ())
+        try:
+            self._boot(self.spec.processes, self.base, depth, ())
+        except Diverged as diverged:
+            raise Inconclusive(
+                f"not deterministic: {diverged}. Common causes: set order, id(), state kept in a module or on a class."
+            ) from diverged
 
     def finish(self) -> None:
         """Bring the counts up to date."""
         self.searched.distinct_images = len(self._digests)
 
-    def _choices(self) -> Iterator[Choices]:
-        if self.spec.options["strategy"] == "exhaustive":
-            search = Exhaustive()
-            while search.next():
-                yield search
-            return
-        number = 0
-        while True:
-            yield Sampled(f"{self.spec.options['seed']}.{number}")
-            number += 1
-
     def _boot(self, parts: list[Part], before: Before, depth: int, path: Path) -> None:
-        for choices in self._choices():
-            self._check_time()
-            run = run_boot(self.spec, parts, self.attributes, before, choices)
-            self.searched.executions += 1
-            self.judge_end(run, path)
-            if depth > 0:
-                self._power_losses(run, depth, path)
+        runs = Runs(self.spec, parts, self.attributes, before)
+        known = Known()
+        try:
+            for run, order in runs:
+                self.searched.executions += 1
+                self._check_time(runs)
+                self.judge_end(run, path)
+                if depth > 0:
+                    self._power_losses(run, order, depth, path, known)
+        finally:
+            self.searched.classes += len(runs.classes)
+            self.searched.blocked += runs.blocked
+            self._bound(runs.bounds | ({CUTS_BOUND} if known.bounded else set()))
+
+    def _bound(self, bounds: set[str]) -> None:
+        for bound in sorted(bounds):
+            if bound not in self.searched.bounds:
+                self.searched.bounds.append(bound)
 
     def judge_end(self, run: Run, path: Path) -> None:
         """The run itself: it ended well, and the laws hold on what it left."""
-        leg = (*path, Leg(run.schedule, None))
+        leg = (*path, Leg(run.schedule, None, plan=run.plan))
+        if isinstance(run.stuck, Deadlock):
+            raise Found(Violation(Finding(COMPLETES, str(run.stuck), "Deadlock", None, "the machine"), leg))
+        if isinstance(run.stuck, StepLimit):
+            raise Inconclusive(f"{run.stuck}; its last steps: {loop_of(run)}")
         if run.stuck is not None:
-            if isinstance(run.stuck, Deadlock | StepLimit):
-                raise Inconclusive(str(run.stuck))
             raise run.stuck
-        for runner, part in zip(run.runners, run.parts, strict=True):
+        for runner in run.runners:
+            part = run.part_of(runner)
             if runner.error is not None and not isinstance(runner.error, part.raises):
                 raise Found(Violation(finding(COMPLETES, runner.error, part), leg))
         events = (*run.before.past, *events_of(run.ops, run.names, run.before.boot))
@@ -124,53 +144,53 @@ class Search:
         for found in self.judge.findings(end):
             raise Found(Violation(found, leg))
 
-    def _power_losses(self, run: Run, depth: int, path: Path) -> None:
+    def _power_losses(self, run: Run, order: Order | None, depth: int, path: Path, known: Known) -> None:
         restarts = [part for part in run.parts if part.restart >= run.before.boot]
-        self._crashes(run.ops, run.names, run.before, run.schedule, depth, path, restarts)
+        way = Way(path, Leg(run.schedule, None, plan=run.plan), depth, restarts)
+        if order is None or len(run.machine.processes) == 1:
+            self._prefixes(run.ops, run.names, run.before, way)
+            return
+        closed = self.model.closed_under_loss
+        for cut in cuts(stamp(run, order), closed, known):
+            self.searched.crash_points += 1
+            disk = self.model.start(run.before.image)
+            for op in cut.ops:
+                add(disk, op)
+            events = (*run.before.past, *events_of(cut.ops, run.names, run.before.boot))
+            wall_ns = cut.ops[-1].time_ns if cut.ops else run.before.wall_ns
+            at = Before(run.before.image, events, run.before.boot, wall_ns)
+            writes: list[Op | None] = [] if closed else [op for op in cut.following if isinstance(op, Write)]
+            for following in writes or [None]:
+                during = following.process if following is not None else -1
+                self._images(disk, following, at, cut.vector, during, way)
+            self._bound(disk.bounds)
 
-    def _crashes(
-        self,
-        ops: list[Op],
-        names: list[str],
-        before: Before,
-        schedule: tuple[int, ...] | None,
-        depth: int,
-        path: Path,
-        restarts: list[Part],
-    ) -> None:
-        """Every power loss among `ops`, issued on the disk `before.image`; `schedule` is None for a recovery's."""
+    def _prefixes(self, ops: Sequence[Op], names: dict[int, str], before: Before, way: Way) -> None:
+        """Every power loss among `ops`, made by one process on the disk `before.image`."""
         disk = self.model.start(before.image)
         wall_ns = before.wall_ns
         events: list[Event] = list(before.past)
+        closed = self.model.closed_under_loss
         for point in range(len(ops) + 1):
             following = ops[point] if point < len(ops) else None
             if following is None or not isinstance(following, SILENT):
                 self.searched.crash_points += 1
-                if following is None or not self.model.closed_under_loss or isinstance(following, DECISIVE):
+                if following is None or not closed or isinstance(following, DECISIVE):
                     at = Before(before.image, tuple(events), before.boot, wall_ns)
-                    self._images(disk, following, at, point, schedule, depth, path, restarts)
+                    self._images(disk, following, at, (point,), -1, way)
             if following is not None:
                 disk.add(following)
                 wall_ns = following.time_ns
                 if isinstance(following, Ack | Effect):
                     events.extend(events_of([following], names, before.boot))
-        for bound in sorted(disk.bounds):
-            if bound not in self.searched.bounds:
-                self.searched.bounds.append(bound)
+        self._bound(disk.bounds)
 
     def _images(
-        self,
-        disk: Disk,
-        following: Op | None,
-        at: Before,
-        point: int,
-        schedule: tuple[int, ...] | None,
-        depth: int,
-        path: Path,
-        restarts: list[Part],
+        self, disk: Disk, following: Op | None, at: Before, cut: tuple[int, ...], during: int, way: Way
     ) -> None:
+        """Every image that the disk may leave at this crash point, each distinct one judged once."""
         seen, searched = self._seen, self.searched
-        rest = (event_key(at.past), at.boot, at.wall_ns, depth)
+        rest = (event_key(at.past), at.boot, at.wall_ns, way.depth)
         for digest, pick in disk.leaves(following):
             searched.images += 1
             key = (digest, rest)
@@ -178,8 +198,8 @@ class Search:
                 continue
             seen.add(key)
             self._digests.add(digest)
-            leg = (*path, Leg(schedule or (), Crash(point, pick), schedule is None))
-            self._image(Before(disk.image(pick, following), at.past, at.boot + 1, at.wall_ns), depth - 1, leg, restarts)
+            before = Before(disk.image(pick, following), at.past, at.boot + 1, at.wall_ns)
+            self._image(before, way.depth - 1, way.crashed(Crash(cut, pick, during)), way.restarts)
         self._check_time()
 
     def _image(self, before: Before, depth: int, path: Path, restarts: list[Part]) -> None:
@@ -190,8 +210,9 @@ class Search:
             if failed is not None:
                 raise Found(Violation(failed, path))
             if depth > 0:
-                names = [process.name for process in solo.machine.processes]
-                self._crashes(solo.machine.journal.ops, names, before, None, depth, path, restarts)
+                names = names_of(solo.machine)
+                way = Way(path, Leg((), None, recovery=True), depth, restarts)
+                self._prefixes(solo.machine.journal.ops, names, before, way)
         recovered = self.judge.after_recovery(before, solo)
         for found in self.judge.findings(recovered):
             raise Found(Violation(found, path))
@@ -201,13 +222,26 @@ class Search:
                 self._seen.add(key)
                 self._boot(restarts, recovered, depth, path)
 
-    def _check_time(self) -> None:
+    def _check_time(self, runs: Runs | None = None) -> None:
         now = time.monotonic()
         if self.progress is not None and now - self._told > 0.1:
             self._told = now
             self.finish()
+            self.searched.estimate = runs.estimate() if runs is not None else None
             self.progress(self.searched)
         if self.deadline is not None and now > self.deadline:
             raise OutOfBudget
 
 
+def add(disk: Disk, op: Op) -> None:
+    """Issue an op of a run with several processes: a flush covers what happens before it."""
+    if isinstance(op, Flush | FlushAll):
+        disk.add(op, lambda earlier: happens_before(earlier, op))
+    else:
+        disk.add(op)
+
+
+def loop_of(run: Run, shown: int = 6) -> str:
+    """The last steps of a run that did not end, for a person."""
+    ops = [op for op in run.ops[-200:] if op.path][-shown:]
+    return ", ".join(f"{type(op).__name__.lower()} {op.path}" for op in ops) or "no call that changes anything"

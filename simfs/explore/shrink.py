@@ -2,9 +2,8 @@
 
 Order of size: fewer legs (boots and crashes in recovery), then fewer ops before the last crash, then fewer ops lost,
 then fewer bytes lost of a torn write, then the earlier pick. What is tried: the search already visits crash points in
-order, so the first violation has the fewest ops; here the survivors at that same crash point are tried in order of size,
-and the first that breaks the same law is taken.
-"""
+order, so the first violation has the fewest ops; here the survivors at that same crash point are tried in order of
+size, and the first that breaks the same law is taken. """
 
 from __future__ import annotations
 
@@ -13,9 +12,10 @@ from typing import Any
 from simfs.disk.model import Disk, DiskModel, Pick
 from simfs.explore.boot import run_boot
 from simfs.explore.choices import Replayed
-from simfs.explore.retrace import Retracer
+from simfs.explore.cuts import stamp
+from simfs.explore.retrace import Retracer, issued_at
 from simfs.explore.scenario import Spec
-from simfs.explore.search import Violation
+from simfs.explore.search import Violation, add
 from simfs.explore.stage import Before
 from simfs.explore.verdict import Crash, Leg
 from simfs.machine.ops import Op, Write
@@ -29,13 +29,13 @@ def shrink(spec: Spec, model: DiskModel, attributes: dict[str, Any], base: Befor
     path = violation.path
     if len(path) != 1 or path[0].crash is None:
         return violation
-    leg = path[0]
-    run = run_boot(spec, spec.processes, attributes, base, Replayed(leg.schedule))
+    leg, crash = path[0], path[0].crash
+    run = run_boot(spec, spec.processes, attributes, base, Replayed(leg.schedule), plan=leg.plan)
     disk = model.start(base.image)
-    point = path[0].crash.point
-    for op in run.ops[:point]:
-        disk.add(op)
-    following = run.ops[point] if point < len(run.ops) else None
+    lanes = stamp(run) if len(crash.cut) > 1 else None
+    issued, following = issued_at(crash, run.ops, lanes)
+    for op in issued:
+        add(disk, op) if lanes is not None else disk.add(op)
     retracer = Retracer(spec, model, attributes, base)
     tried: set[int] = set()
     for digest, pick in sorted(disk.leaves(following), key=lambda leaf: loss(disk, leaf[1], following, run.ops)):
@@ -44,7 +44,7 @@ def shrink(spec: Spec, model: DiskModel, attributes: dict[str, Any], base: Befor
         tried.add(digest)
         if len(tried) > TRIES_MAX:
             return violation
-        smaller = (Leg(leg.schedule, Crash(point, pick)),)
+        smaller = (Leg(leg.schedule, Crash(crash.cut, pick, crash.during), plan=leg.plan),)
         for found in retracer.walk(smaller).findings:
             if found.law.id == violation.finding.law.id:
                 return Violation(found, smaller)

@@ -1,11 +1,13 @@
 """Replay tokens: one run as a short line of text.
 
-`s1~SCENARIO~DISK~CODE~PATH`. SCENARIO is how the command line names it (a catalogue name, module:Class or file.py:Class),
-DISK the model. CODE is a fingerprint of the op journal of the first boot (may be left empty by hand: then it is not
-checked). PATH is one leg for each boot, separated by "/": `schedule@point.pick`. The schedule lists the answers that
-were not 0, as `skip-answer` pairs joined by ","; point is how many ops the crash follows, pick the survivors' numbers.
-A leg without "@" ran to its end; one that begins with "r" struck recovery. Every part can be edited; a part that fits no run is refused, never ignored.
-"""
+`s1~SCENARIO~DISK~CODE~PATH`. SCENARIO is how the command line names it (a catalogue name, module:Class or
+file.py:Class), DISK the model. CODE is a fingerprint of the op journal of the first boot (may be left empty by hand:
+then it is not checked). PATH is one leg for each boot, separated by "/": `plan=schedule@cut.pick`. The plan says who
+is killed and what fails (`plan.py`); nothing and no "=" when nothing is. The schedule lists the answers that were not
+0, as `skip-answer` pairs joined by ",". The cut is how many ops the crash follows, one number for each process where
+several ran, joined by "-"; `w1` after it: the next op of process 1, a write, was in progress. The pick is the
+survivors' numbers. A leg without "@" ran to its end; one that begins with "r" struck recovery. Every part can be
+edited; a part that fits no run is refused, never ignored. """
 
 from __future__ import annotations
 
@@ -15,11 +17,15 @@ from dataclasses import dataclass, fields
 from hashlib import blake2b
 
 from simfs.errors import BadToken
+from simfs.explore.plan import Plan
 from simfs.explore.verdict import Crash, Leg, Path
 from simfs.machine.ops import Op
 
 VERSION = "s1"
-_LEG = re.compile(r"^(?P<recovery>r?)(?P<schedule>(\d+-\d+(,\d+-\d+)*)?)(@(?P<point>\d+)(?P<pick>(\.\d+)+))?$")
+_LEG = re.compile(
+    r"^(?P<recovery>r?)((?P<plan>[kfj][0-9.kfj+]*)=)?(?P<schedule>(\d+-\d+(,\d+-\d+)*)?)"
+    r"(@(?P<cut>\d+(-\d+)*)(?P<during>w\d+)?(?P<pick>(\.\d+)+))?$"
+)
 _SKIPPED = frozenset(("index", "site", "clock"))
 
 
@@ -53,17 +59,20 @@ def parse(text: str) -> Token:
 def _leg(text: str) -> Leg:
     match = _LEG.match(text)
     if match is None:
-        raise BadToken(f"broken token: {text!r} is no leg of a path, as in 3-1@17.0.2")
+        raise BadToken(f"broken token: {text!r} is no leg of a path, as in 3-1@17.0.2 or k0.3=@5-2.0")
     schedule: list[int] = []
     for pair in filter(None, match["schedule"].split(",")):
         skip, answer = map(int, pair.split("-"))
         if skip > 1_000_000:
             raise BadToken(f"broken token: {skip} choices skipped in {text!r}")
         schedule += [0] * skip + [answer]
-    if match["point"] is None:
-        return Leg(tuple(schedule), None, bool(match["recovery"]))
+    plan = Plan.parse(match["plan"] or "")
+    if match["cut"] is None:
+        return Leg(tuple(schedule), None, bool(match["recovery"]), plan)
     pick = tuple(int(part) for part in match["pick"].split(".")[1:])
-    return Leg(tuple(schedule), Crash(int(match["point"]), pick), bool(match["recovery"]))
+    cut = tuple(map(int, match["cut"].split("-")))
+    during = int(match["during"][1:]) if match["during"] else -1
+    return Leg(tuple(schedule), Crash(cut, pick, during), bool(match["recovery"]), plan)
 
 
 def _leg_text(leg: Leg) -> str:
@@ -74,8 +83,11 @@ def _leg_text(leg: Leg) -> str:
             skip = 0
         else:
             skip += 1
-    crash = "" if leg.crash is None else "@" + ".".join(map(str, (leg.crash.point, *leg.crash.pick)))
-    return ("r" if leg.recovery else "") + ",".join(pairs) + crash
+    head = ("r" if leg.recovery else "") + (f"{leg.plan}=" if str(leg.plan) else "") + ",".join(pairs)
+    if leg.crash is None:
+        return head
+    during = f"w{leg.crash.during}" if leg.crash.during >= 0 else ""
+    return f"{head}@{'-'.join(map(str, leg.crash.cut))}{during}.{'.'.join(map(str, leg.crash.pick))}"
 
 
 def fingerprint(ops: Iterable[Op]) -> str:

@@ -1,9 +1,8 @@
 """What an exploration answers: a verdict, exactly what was searched, and the counterexample if there is one.
 
-Five words: "violated"; "proved", everything within the scenario was searched; "bounded", everything within a named bound;
-"sampled", that many runs drawn at random; "inconclusive", the budget ended first or something could not be judged. A
-budget that runs out never reads as success.
-"""
+Five words: "violated"; "proved", everything within the scenario was searched; "bounded", everything within a named
+bound; "sampled", that many runs drawn at random; "inconclusive", the budget ended first or something could not be
+judged. A budget that runs out never reads as success. """
 
 from __future__ import annotations
 
@@ -14,6 +13,7 @@ from typing import Any
 
 from simfs.explore.handle import Event
 from simfs.explore.law import Law
+from simfs.explore.plan import NOTHING, Plan
 from simfs.machine.ops import Op
 from simfs.machine.site import Site
 
@@ -31,6 +31,12 @@ class Searched:
     distinct_images: int = 0
     recoveries: int = 0
     laws_judged: int = 0
+    blocked: int = 0
+    """Runs that were cut off because their class was known already."""
+    classes: int = 0
+    """Distinct happens-before classes among sampled runs."""
+    estimate: float | None = None
+    """While a search goes on: how many runs it may take in all."""
     bounds: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -42,6 +48,9 @@ class Searched:
             self.distinct_images + other.distinct_images,
             self.recoveries + other.recoveries,
             self.laws_judged + other.laws_judged,
+            self.blocked + other.blocked,
+            self.classes + other.classes,
+            None,
             list(dict.fromkeys([*self.bounds, *other.bounds])),
             self.seconds + other.seconds,
         )
@@ -49,10 +58,15 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """Where the power went in one boot: after the first `point` ops of its journal, with this pick of survivors."""
+    """Where the power went in one boot, and with which pick of survivors.
 
-    point: int
+    `cut` has one number, how many ops of the journal had been made; or, where several processes ran, one for each
+    process. `during` is the process whose next op was in progress and may have been cut, -1 for none.
+    """
+
+    cut: tuple[int, ...]
     pick: tuple[int, ...]
+    during: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +79,7 @@ class Leg:
     schedule: tuple[int, ...]
     crash: Crash | None
     recovery: bool = False
+    plan: Plan = NOTHING
 
 
 Path = tuple[Leg, ...]
@@ -79,6 +94,8 @@ class BootRecord:
     processes: list[str]
     ops: list[Op]
     crash: Crash | None
+    issued: list[Op]
+    """The ops that had been made when the boot ended, in order."""
     fates: dict[int, str]
     seen: dict[str, str | bytes]
     """What a reader saw the moment before the end of the boot."""

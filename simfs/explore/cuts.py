@@ -1,0 +1,157 @@
+"""Crash points of a run with several processes: the consistent cuts of its happens-before order.
+
+Model. Power may fail at an instant that no prefix of the recorded schedule shows: had the processes run a little
+differently, in the same class, other calls would have been made by then. Those instants are the *cuts*: for each
+process how many of its ops had been made, such that whatever an op in the cut depends on is in the cut too. No user
+code is run again to find them.
+
+In a cut a flush covers only what happens before it: what merely ran earlier in the recorded schedule might have come
+later. On a model closed under loss only those cuts count to which nothing can be added but a flush or a promise; the
+images of any other are among those of a larger one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from simfs.explore.boot import Run
+from simfs.explore.happens import Order
+from simfs.machine.ops import Ack, Effect, FailedFlush, Flush, FlushAll, Lock, Note, Op
+
+CUTS_MAX = 200_000
+CUTS_BOUND = f"at most {CUTS_MAX} crash points a run"
+SILENT = (Note, Lock)
+"""Ops that leave the disk and all promises as they were."""
+DECISIVE = (Ack, Effect, Flush, FlushAll, FailedFlush)
+"""Ops before which a crash point must be looked at also on a model closed under loss."""
+
+Vector = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Cut:
+    """A crash point: `ops` made by then, in a legal order; `following` are those that could come next."""
+
+    vector: Vector
+    ops: list[Op]
+    following: list[Op]
+
+
+def happens_before(earlier: Op, later: Op) -> bool:
+    """Whether `earlier` comes before `later`, or is it, in every run of the class. Needs `stamp`."""
+    return later.clock[earlier.process] >= earlier.clock[earlier.process]
+
+
+def stamp(run: Run, order: Order | None = None) -> list[list[Op]]:
+    """Give each op of the run its vector clock over ops; answer the ops of each process, in order."""
+    if order is None:
+        order = Order.of(run.steps)
+    width = len(run.machine.processes)
+    index = {runner.who: runner.process.index for runner in run.runners}
+    lanes: list[list[Op]] = [[] for _ in range(width)]
+    reached: dict[int, list[int]] = {runner.who: [0] for runner in run.runners}
+    done = 0
+    first = run.steps[0].ops_from if run.steps else len(run.ops)
+    for op in run.ops[:first]:
+        if op.process >= 0:
+            lanes[op.process].append(op)
+            op.clock = _unit(width, op.process, len(lanes[op.process]))
+    for who in reached:
+        reached[who][0] = len(lanes[index[who]]) if index[who] < width else 0
+    for step, clock in zip(run.steps, order.clocks, strict=True):
+        known = [0] * width
+        for who, count in clock.items():
+            if who in reached and (who != step.who):
+                known[index[who]] = reached[who][min(count, len(reached[who]) - 1)]
+        for op in run.ops[step.ops_from : step.ops_to]:
+            if op.process < 0:
+                continue
+            lanes[op.process].append(op)
+            mine = list(known)
+            mine[op.process] = len(lanes[op.process])
+            if step.who in index and op.process != index[step.who]:
+                mine[index[step.who]] = len(lanes[index[step.who]])
+            op.clock = tuple(mine)
+        for who in reached:
+            if who == step.who:
+                reached[who].append(len(lanes[index[who]]))
+        done += 1
+    return lanes
+
+
+def _unit(width: int, place: int, count: int) -> Vector:
+    return tuple(count if at == place else 0 for at in range(width))
+
+
+def cuts(lanes: Sequence[Sequence[Op]], closed_under_loss: bool, known: Known) -> Iterator[Cut]:
+    """Every consistent cut worth looking at that `known` has not seen in another run."""
+    ids = known.lane_ids(lanes)
+    start: Vector = (0,) * len(lanes)
+    stack, visited = [start], {start}
+    while stack:
+        vector = stack.pop()
+        following = []
+        for place, count in enumerate(vector):
+            if count == len(lanes[place]):
+                continue
+            op = lanes[place][count]
+            if all(need <= have or at == place for at, (need, have) in enumerate(zip(op.clock, vector, strict=True))):
+                following.append(op)
+                longer = (*vector[:place], count + 1, *vector[place + 1 :])
+                if longer not in visited:
+                    if len(visited) >= CUTS_MAX:
+                        known.bounded = True
+                        continue
+                    visited.add(longer)
+                    stack.append(longer)
+        if any(isinstance(op, SILENT) for op in following):
+            continue
+        if closed_under_loss and not all(isinstance(op, DECISIVE) for op in following):
+            continue
+        if known.first_time(tuple(ids[place][count] for place, count in enumerate(vector))):
+            made = [op for lane, count in zip(lanes, vector, strict=True) for op in lane[:count]]
+            made.sort(key=lambda op: op.index)
+            yield Cut(vector, made, following)
+
+
+class Known:
+    """Crash points looked at before, over all runs: by what each process had done, op by op."""
+
+    def __init__(self) -> None:
+        self.bounded = False
+        self._numbers: dict[object, int] = {}
+        self._seen: set[tuple[int, ...]] = set()
+
+    def lane_ids(self, lanes: Sequence[Sequence[Op]]) -> list[list[int]]:
+        """For each process a number for each of its prefixes: equal numbers are equal ops with equal pasts."""
+        out = []
+        for place, lane in enumerate(lanes):
+            number = self._number(("start", place))
+            ids = [number]
+            for op in lane:
+                number = self._number((number, op_key(op), op.clock))
+                ids.append(number)
+            out.append(ids)
+        return out
+
+    def _number(self, key: object) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def first_time(self, key: tuple[int, ...]) -> bool:
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        return True
+
+
+_FIELDS: dict[type[Op], tuple[str, ...]] = {}
+
+
+def op_key(op: Op) -> tuple[object, ...]:
+    """What an op does, as a tuple that compares equal for equal ops; position and call site are not in it."""
+    kind = type(op)
+    names = _FIELDS.get(kind)
+    if names is None:
+        names = _FIELDS[kind] = ("time_ns", *(n for n in kind.__slots__))
+    return (kind.__name__, *(repr(v) if isinstance(v := getattr(op, name), list | dict | set) else v for name in names))

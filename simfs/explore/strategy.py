@@ -1,0 +1,183 @@
+"""Which runs of a boot are made, in which order: plans times schedules.
+
+Exhaustive: for each plan (nothing goes wrong; then every kill, fault and clock jump within the scenario's bounds)
+every class of schedules, by `Dpor`. Plans grow from plans that had an effect: once no run of "dies at call n" reaches
+call n, no larger n is tried. With `preemptions` set, every schedule with so few switches instead, without reduction.
+`naive` tries every schedule: for parity tests.
+
+Sampled: `random`, `pct`, `pos`, or all three in turn (`portfolio`); plans are drawn along with the schedule.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from simfs.explore.boot import Run, cut_off, run_boot
+from simfs.explore.choices import Exhaustive, Sampled
+from simfs.explore.dpor import Dpor
+from simfs.explore.happens import Order
+from simfs.explore.plan import NOTHING, Kill, Plan, Strike
+from simfs.explore.policy import Budgeted, Drawn, Pct, Pos
+from simfs.explore.scenario import Part, Spec
+from simfs.explore.schedule import Policy
+from simfs.explore.stage import Before
+from simfs.machine.ops import Write
+
+PAGE = 4096
+SAMPLES = 200
+"""Runs that a sampling strategy makes when no budget says otherwise."""
+
+
+@dataclass(slots=True)
+class Runs:
+    """Makes the runs of one boot. After they are all made, `bounds` says what was left out, `blocked` how many runs
+    were cut off because their class was known, `classes` the fingerprints of sampled ones."""
+
+    spec: Spec
+    parts: Sequence[Part]
+    attributes: dict[str, Any]
+    before: Before
+    bounds: set[str] = field(default_factory=set)
+    blocked: int = 0
+    classes: set[object] = field(default_factory=set)
+    made: int = 0
+    tree: Dpor | None = None
+
+    def __iter__(self) -> Iterator[tuple[Run, Order | None]]:
+        """Each run, with its happens-before order where crash points are to be taken from it."""
+        strategy = self.spec.options["strategy"]
+        if strategy in ("exhaustive", "naive"):
+            yield from self._every_plan()
+        else:
+            yield from self._samples(strategy)
+
+    def _run(self, policy: Policy, plan: Plan) -> Run:
+        return run_boot(self.spec, self.parts, self.attributes, self.before, policy, plan=plan)
+
+    def _every_plan(self) -> Iterator[tuple[Run, Order | None]]:
+        waiting = [NOTHING, *(Plan(jump=at) for at in range(len(self.spec.options["clock_jumps"])))]
+        known = set(waiting)
+        while waiting:
+            plan = waiting.pop(0)
+            effective, torn = False, set[Kill]()
+            for run, order in self._schedules(plan):
+                effective |= run.struck >= len(plan.strikes) and run.killed >= len(plan.kills)
+                torn |= torn_kills(run)
+                if run.ticked_out:
+                    self.bounds.add(f"at most {self.spec.options['early_ticks']} early steps of the clock in a run")
+                yield run, order
+            for further in self._further(plan, torn) if effective else ():
+                if further not in known:
+                    known.add(further)
+                    waiting.append(further)
+
+    def _further(self, plan: Plan, torn: set[Kill]) -> Iterator[Plan]:
+        """The plans that grow from one that had an effect: its last mishap a call later, or one mishap more."""
+        options = self.spec.options
+        if plan.kills and not plan.strikes and not plan.kills[-1].kept_bytes:
+            *rest, last = plan.kills
+            yield Plan((*rest, Kill(last.place, last.call + 1)), (), plan.jump)
+        if len(plan.kills) < options["kills"] and not plan.strikes:
+            first = plan.kills[-1].place + 1 if plan.kills else 0
+            for place in range(first, len(self.parts)):
+                yield Plan((*plan.kills, Kill(place, 0)), (), plan.jump)
+            for kill in sorted(torn):
+                if kill.place >= first:
+                    yield Plan((*plan.kills, kill), (), plan.jump)
+        if plan.strikes:
+            *others, strike = plan.strikes
+            yield Plan(plan.kills, (*others, strike._replace(match=strike.match + 1)), plan.jump)
+        if len(plan.strikes) < (options["max_faults"] if options["faults"] else 0):
+            least = plan.strikes[-1] if plan.strikes else Strike(0, 0, 0)
+            for fault in range(len(options["faults"])):
+                for place in range(len(self.parts)):
+                    if (fault, place) >= (least.fault, least.place):
+                        start = least.match + 1 if plan.strikes and (fault, place) == least[:2] else 0
+                        yield Plan(plan.kills, (*plan.strikes, Strike(fault, place, start)), plan.jump)
+
+    def _schedules(self, plan: Plan) -> Iterator[tuple[Run, Order | None]]:
+        options = self.spec.options
+        if options["strategy"] == "naive" or options["preemptions"] is not None:
+            yield from self._plain(plan, options["preemptions"])
+            return
+        search = self.tree = Dpor()
+        while search.next():
+            run = self._run(search, plan)
+            self.made += 1
+            blocked = cut_off(run)
+            if not blocked:
+                yield run, search.order
+            search.learn(blocked)
+        self.blocked += search.blocked
+
+    def _plain(self, plan: Plan, preemptions: int | None) -> Iterator[tuple[Run, Order | None]]:
+        search = Exhaustive()
+        while search.next():
+            if preemptions is None:
+                yield self._run(Drawn(search), plan), None
+                continue
+            policy = Budgeted(search, preemptions)
+            run = self._run(policy, plan)
+            if policy.limited:
+                self.bounds.add(f"at most {preemptions} preemptions in a run")
+            yield run, Order.of(run.steps)
+
+    def _samples(self, strategy: str) -> Iterator[tuple[Run, Order | None]]:
+        number, length, calls = 0, 20, 8
+        endless = self.spec.options["budget"] is not None
+        while endless or number < SAMPLES:
+            draw = random.Random(f"simfs {self.spec.options['seed']} {number}")
+            kind = ("random", "pct", "pos")[number % 3] if strategy == "portfolio" else strategy
+            plan = self._drawn_plan(draw, calls) if number % 2 else NOTHING
+            policy: Policy
+            if kind == "pct":
+                policy = Pct(draw, length, 1 + number % 3)
+            elif kind == "pos":
+                policy = Pos(draw)
+            else:
+                policy = Drawn(Sampled(f"{self.spec.options['seed']}.{number}"))
+            run = self._run(policy, plan)
+            order = Order.of(run.steps)
+            self.classes.add(order.class_key())
+            length = max(length, len(run.steps))
+            calls = max(calls, *(runner.calls for runner in run.runners))
+            number += 1
+            yield run, order
+
+    def _drawn_plan(self, draw: random.Random, calls: int) -> Plan:
+        options = self.spec.options
+        kills = tuple(
+            Kill(place, draw.randrange(calls))
+            for place in sorted(draw.sample(range(len(self.parts)), min(options["kills"], len(self.parts))))
+        )
+        strikes = tuple(
+            Strike(draw.randrange(len(options["faults"])), draw.randrange(len(self.parts)), draw.randrange(calls))
+            for _ in range(min(options["max_faults"], len(options["faults"])))
+        )
+        jump = draw.randrange(len(options["clock_jumps"])) if options["clock_jumps"] else None
+        return Plan(kills, strikes, jump)
+
+    def estimate(self) -> float | None:
+        """How many runs the current plan will take, guessed from how far the tree is done; None when unknown."""
+        if self.tree is None or not self.tree.nodes:
+            return None
+        share, done = 1.0, 0.0
+        for node in self.tree.nodes:
+            width = max(1, len(node.backtrack))
+            tried = len(node.backtrack & set(node.sleep)) - (node.who in node.sleep)
+            done += share * max(0, tried) / width
+            share /= width
+        return None if done <= 0 else self.tree.runs / done
+
+
+def torn_kills(run: Run) -> set[Kill]:
+    """Deaths in the middle of a write over one page, one for each page boundary inside, that this run suggests."""
+    found: set[Kill] = set()
+    for step in run.steps:
+        for op in run.ops[step.ops_from : step.ops_to]:
+            if isinstance(op, Write) and len(op.data) > PAGE and 0 <= step.who < len(run.parts):
+                found.update(Kill(step.who, step.call, kept) for kept in range(PAGE, len(op.data), PAGE))
+    return found
