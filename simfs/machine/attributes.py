@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from simfs.machine.errors import os_error
 from simfs.machine.ops import Meta
-from simfs.machine.paths import Paths, path_text
+from simfs.machine.paths import Blame, Paths, path_text
 from simfs.machine.permissions import WRITE, may
 from simfs.machine.space import BLOCK, blocks_of
 
@@ -52,6 +52,7 @@ class AttributeCalls(Paths):
     def stat(self, path: Any, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> os.stat_result:
         """os.stat of a path or of a descriptor. ENOENT and a walk's errors, EBADF."""
         if isinstance(path, int):
+            self.plain("stat", path, dir_fd, follow_symlinks)
             return self.fstat(path)
         m = self.machine
         p = self.enter("stat")
@@ -59,6 +60,14 @@ class AttributeCalls(Paths):
         if m.footprint is not None:
             self.looked(node)
         return stat_of(node)
+
+    def plain(self, call: str, path: Any, dir_fd: int | None, follow: bool) -> None:
+        """ValueError for a descriptor together with what only goes with paths."""
+        if isinstance(path, int):
+            if dir_fd is not None:
+                raise ValueError(f"{call}: can't specify dir_fd without matching path")
+            if not follow:
+                raise ValueError(f"{call}: cannot use fd and follow_symlinks together")
 
     def lstat(self, path: Any, *, dir_fd: int | None = None) -> os.stat_result:
         """os.lstat: a last symlink itself. ENOENT and a walk's errors."""
@@ -87,15 +96,15 @@ class AttributeCalls(Paths):
         footprint.append((("meta", node.ino), "R"))
         footprint.append((("clock",), "R"))
 
-    def subject(self, p: Process, path: Any, dir_fd: int | None, follow: bool) -> tuple[Inode, str]:
+    def subject(self, p: Process, path: Any, dir_fd: int | None, follow: bool, blame: Blame) -> tuple[Inode, str]:
         """The inode that an attribute call is about, by path or descriptor, and its path for people."""
         if isinstance(path, int):
             desc = p.fds.get(path)
             if desc is None or desc.path_only:
-                raise os_error(errno.EBADF, path)
+                raise os_error(errno.EBADF, *blame)
             return self.machine.inodes[desc.ino], desc.path
-        node = self.find(p, path, dir_fd, follow, (path,))
-        start = self.machine.inodes[p.cwd] if dir_fd is None else self.start(p, False, dir_fd, (path,))
+        node = self.find(p, path, dir_fd, follow, blame)
+        start = self.machine.inodes[p.cwd] if dir_fd is None else self.start(p, False, dir_fd, blame)
         return node, self.meant(p, path, start, path_text(path))
 
     def mark(self, p: Process, node: Inode, text: str, what: Any, value: object) -> None:
@@ -107,7 +116,7 @@ class AttributeCalls(Paths):
     def chmod(self, path: Any, mode: int, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> None:
         """os.chmod of a path or descriptor. EPERM unless owner or root; EOPNOTSUPP for a symlink itself."""
         p = self.enter("chmod")
-        node, text = self.subject(p, path, dir_fd, follow_symlinks)
+        node, text = self.subject(p, path, dir_fd, follow_symlinks, (path,))
         if node.kind == "symlink":
             raise os_error(errno.EOPNOTSUPP, path)
         if p.uid not in (0, node.uid):
@@ -139,8 +148,9 @@ class AttributeCalls(Paths):
 
     def chown(self, path: Any, uid: int, gid: int, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> None:
         """os.chown; -1 keeps. EPERM unless root, or the owner who keeps uid and names the own group."""
+        self.plain("chown", path, dir_fd, follow_symlinks)
         p = self.enter("chown")
-        node, text = self.subject(p, path, dir_fd, follow_symlinks)
+        node, text = self.subject(p, path, dir_fd, follow_symlinks, (path,))
         if p.uid and (p.uid != node.uid or uid not in (-1, node.uid) or gid not in (-1, node.gid, p.gid)):
             raise os_error(errno.EPERM, path)
         mine = self.machine.own(node.ino)
@@ -167,12 +177,16 @@ class AttributeCalls(Paths):
         dir_fd: int | None = None,
         follow_symlinks: bool = True,
     ) -> None:
-        """os.utime: `times` in seconds, `ns` in nanoseconds, neither for now. EPERM; EACCES for now without write."""
+        """os.utime: `times` in seconds, `ns` in nanoseconds, neither for now. EPERM; EACCES for now without write.
+
+        As Python does it, the error names no path.
+        """
         if times is not None and ns is not None:
             raise ValueError("utime: you may specify either 'times' or 'ns' but not both")
         m = self.machine
+        self.plain("utime", path, dir_fd, follow_symlinks)
         p = self.enter("utime")
-        node, text = self.subject(p, path, dir_fd, follow_symlinks)
+        node, text = self.subject(p, path, dir_fd, follow_symlinks, ())
         if ns is not None:
             atime, mtime = ns
         elif times is not None:
@@ -183,9 +197,9 @@ class AttributeCalls(Paths):
                 m.footprint.append((("clock",), "R"))
         if p.uid not in (0, node.uid):
             if ns is not None or times is not None:
-                raise os_error(errno.EPERM, path)
+                raise os_error(errno.EPERM)
             if not may(p, node, WRITE):
-                raise os_error(errno.EACCES, path)
+                raise os_error(errno.EACCES)
         mine = m.own(node.ino)
         mine.atime_ns, mine.mtime_ns = atime, mtime
         self.mark(p, mine, text, "times", (atime, mtime))

@@ -34,9 +34,9 @@ class ContentCalls(Paths):
         """os.read: up to `length` bytes from the offset, which moves. EBADF, EISDIR, EINVAL."""
         m = self.machine
         p = self.enter("read")
-        desc = p.fds.get(fd) or self.descriptor(p, fd)
         if length < 0:
             raise os_error(errno.EINVAL)
+        desc = p.fds.get(fd) or self.descriptor(p, fd)
         if not desc.readable or desc.is_dir:
             raise os_error(errno.EISDIR if desc.is_dir and desc.readable else errno.EBADF)
         if m.footprint is not None:
@@ -50,9 +50,9 @@ class ContentCalls(Paths):
         """os.pread: up to `length` bytes from `offset`. EBADF, EISDIR, EINVAL."""
         m = self.machine
         p = self.enter("pread")
-        desc = p.fds.get(fd) or self.descriptor(p, fd)
         if length < 0 or offset < 0:
             raise os_error(errno.EINVAL)
+        desc = p.fds.get(fd) or self.descriptor(p, fd)
         if not desc.readable or desc.is_dir:
             raise os_error(errno.EISDIR if desc.is_dir and desc.readable else errno.EBADF)
         if m.footprint is not None:
@@ -82,9 +82,9 @@ class ContentCalls(Paths):
         """os.pwrite: the bytes at `offset`; how many. EBADF, EINVAL, ENOSPC, EFBIG."""
         m = self.machine
         p = self.enter("pwrite")
-        desc = p.fds.get(fd) or self.descriptor(p, fd)
         if offset < 0:
             raise os_error(errno.EINVAL)
+        desc = p.fds.get(fd) or self.descriptor(p, fd)
         if not desc.writable:
             raise os_error(errno.EBADF)
         if data.__class__ is not bytes:

@@ -109,16 +109,19 @@ class DescriptorCalls(Calls):
         return number
 
     def dup2(self, fd: int, fd2: int, inheritable: bool = True) -> int:
-        """os.dup2: `fd2` names the description of `fd`; what it named before is closed. EBADF."""
+        """os.dup2: `fd2` names the description of `fd`; what it named before is closed. EBADF, EINVAL."""
         p = self.enter_private()
         desc = self.descriptor(p, fd)
         if fd2 < 0 or fd2 >= self.machine.fd_limit:
             raise os_error(errno.EBADF)
-        if fd != fd2:
-            if fd2 in p.fds:
-                self.close(fd2)
-            p.fds[fd2] = desc
-            desc.refs += 1
+        if fd == fd2:
+            if not inheritable:
+                raise os_error(errno.EINVAL)
+            return fd2
+        if fd2 in p.fds:
+            self.close(fd2)
+        p.fds[fd2] = desc
+        desc.refs += 1
         if inheritable:
             p.inheritable.add(fd2)
         else:

@@ -126,7 +126,9 @@ class ListingCalls(Paths):
         """The directory to list, by path or descriptor. ENOTDIR, EACCES, EBADF."""
         m = self.machine
         if isinstance(path, int):
-            desc = self.usable(p, path)
+            desc = self.descriptor(p, path)
+            if desc.path_only:
+                raise os_error(errno.EBADF, path)
             node = m.inodes[desc.ino]
             if not desc.is_dir:
                 raise os_error(errno.ENOTDIR, path)

@@ -29,9 +29,9 @@ class FlockCalls(Calls):
         kind = operation & ~fcntl.LOCK_NB
         blocking = not operation & fcntl.LOCK_NB and kind != fcntl.LOCK_UN
         p = self.enter_private()
-        desc = p.fds.get(fd) or self.descriptor(p, fd)
         if kind not in _KINDS:
             raise os_error(errno.EINVAL)
+        desc = p.fds.get(fd) or self.descriptor(p, fd)
         if desc.path_only:
             raise os_error(errno.EBADF)
         if not blocking or (desc.flock and desc.flock != kind):

@@ -183,10 +183,18 @@ class NamespaceCalls(Paths):
         m.journal.append(op, p.index, m.wall_ns)
 
     def readlink(self, path: Any, *, dir_fd: int | None = None) -> Any:
-        """os.readlink: what a symlink says; bytes for a path of bytes. EINVAL for what is no symlink, ENOENT."""
+        """os.readlink: what a symlink says; bytes for a path of bytes. EINVAL for what is no symlink, ENOENT.
+
+        An empty path with a `dir_fd` names what that descriptor, opened with O_PATH, names.
+        """
         m = self.machine
         p = self.enter("readlink")
         blame = (path,)
+        if dir_fd is not None and path in ("", b""):
+            held = m.inodes[self.descriptor(p, dir_fd).ino] if dir_fd in p.fds else None
+            if held is None or held.kind != "symlink":
+                raise os_error(errno.EBADF if held is None else errno.ENOENT, path)
+            return os.fsencode(held.target) if isinstance(path, bytes) else held.target
         directory, parts = self.locate(p, path, dir_fd, blame)
         node = self.last(p, directory, parts, False, blame)[2]
         if node is None:

@@ -56,10 +56,9 @@ class OpenCalls(Paths, DescriptorCalls):
         if flags & TMPFILE_BIT:
             return self.install(p, self.nameless(p, path, flags, mode, dir_fd, blame))
         create = flags & os.O_CREAT
-        if create and parts.slash:
-            raise os_error(errno.EISDIR, path)
         exclusive = create and flags & os.O_EXCL
-        directory, name, node = self.last(p, directory, parts, not (flags & os.O_NOFOLLOW or exclusive), blame)
+        follow = not (flags & os.O_NOFOLLOW or exclusive)
+        directory, name, node = self.last(p, directory, parts, follow, blame, create != 0)
         truncate = flags & os.O_TRUNC
         text = path if path.__class__ is str and path[0] == "/" else self.meant(p, path, directory, name)
         if node is None:

@@ -195,12 +195,15 @@ class Paths(Calls):
         return m.inodes[ino]
 
     def last(
-        self, p: Process, node: Inode, parts: SplitPath, follow: bool, blame: Blame
+        self, p: Process, node: Inode, parts: SplitPath, follow: bool, blame: Blame, create: bool = False
     ) -> tuple[Inode, str, Inode | None]:
         """Look the last component up: (its directory, its name, the inode or None), symlinks followed if asked.
 
-        A symlink that points at nothing yields the directory and name where its target would be.
+        A symlink that points at nothing yields the directory and name where its target would be. With `create` (open
+        with O_CREAT) a slash at the end is EISDIR at once, whatever is there.
         """
+        if create and parts.slash:
+            raise os_error(errno.EISDIR, *blame)
         m = self.machine
         name = parts.last
         if m.footprint is not None:
@@ -215,13 +218,13 @@ class Paths(Calls):
             ino = m.mounts[ino]
         child = m.inodes[ino]
         if child.kind == "symlink" and (follow or parts.slash):
-            return self.pointed_at(p, node, child, blame, parts.slash)
+            return self.pointed_at(p, node, child, blame, parts.slash, create)
         if parts.slash and child.kind != "dir":
             raise os_error(errno.ENOTDIR, *blame)
         return node, name, child
 
     def pointed_at(
-        self, p: Process, node: Inode, link: Inode, blame: Blame, slash: bool = False
+        self, p: Process, node: Inode, link: Inode, blame: Blame, slash: bool = False, create: bool = False
     ) -> tuple[Inode, str, Inode | None]:
         """Follow `link`, an entry of `node`, to its end. ELOOP, and all of a walk's errors."""
         m = self.machine
@@ -236,7 +239,7 @@ class Paths(Calls):
             start = self.descend(p, start, parts.before, blame)
         if p.uid:
             self.search(p, start, blame)
-        return self.last(p, start, parts, True, blame)
+        return self.last(p, start, parts, True, blame, create)
 
     def through(self, p: Process, node: Inode, link: Inode, blame: Blame) -> Inode:
         """The inode that `link`, met in the middle of a path, leads to. ENOENT when it dangles."""

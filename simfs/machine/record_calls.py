@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from simfs.machine.descriptors import DescriptorCalls
 from simfs.machine.errors import NotSimulated, os_error
 from simfs.machine.locks import FOREVER, Record
+from simfs.machine.space import BLOCK
 
 if TYPE_CHECKING:
     from simfs.machine.descriptors import Description
@@ -30,7 +31,6 @@ _OFD = (36, 37, 38)
 _KEPT = ~(os.O_CREAT | os.O_EXCL | os.O_NOCTTY | os.O_TRUNC | os.O_CLOEXEC)
 _LARGEFILE = 0o100000
 _SETTABLE = os.O_APPEND | os.O_NONBLOCK | os.O_NOATIME
-_KINDS = {fcntl.LOCK_SH: fcntl.F_RDLCK, fcntl.LOCK_EX: fcntl.F_WRLCK, fcntl.LOCK_UN: fcntl.F_UNLCK}
 
 
 class RecordCalls(DescriptorCalls):
@@ -73,10 +73,15 @@ class RecordCalls(DescriptorCalls):
 
     def lockf(self, fd: Any, cmd: int, len: int = 0, start: int = 0, whence: int = 0, /) -> None:
         """fcntl.lockf: LOCK_SH, LOCK_EX or LOCK_UN, with LOCK_NB or not, as a POSIX record lock. See `fcntl`."""
-        kind = _KINDS.get(cmd & ~fcntl.LOCK_NB)
-        if kind is None:
+        if cmd == fcntl.LOCK_UN:
+            kind = fcntl.F_UNLCK
+        elif cmd & fcntl.LOCK_SH:
+            kind = fcntl.F_RDLCK
+        elif cmd & fcntl.LOCK_EX:
+            kind = fcntl.F_WRLCK
+        else:
             raise ValueError("unrecognized lockf argument")
-        command = fcntl.F_SETLK if cmd & fcntl.LOCK_NB or kind == fcntl.F_UNLCK else fcntl.F_SETLKW
+        command = fcntl.F_SETLK if cmd & fcntl.LOCK_NB else fcntl.F_SETLKW
         self.record_lock(self.enter_private(), fd, command, FLOCK.pack(kind, whence, start, len, 0))
 
     def os_lockf(self, fd: int, command: int, length: int, /) -> None:
@@ -128,7 +133,7 @@ class RecordCalls(DescriptorCalls):
         elif whence == os.SEEK_END:
             if m.footprint is not None:
                 m.footprint.append((("data", desc.ino), "R"))
-            start += len(m.inodes[desc.ino].data)
+            start += BLOCK if desc.is_dir else len(m.inodes[desc.ino].data)
         elif whence != os.SEEK_SET:
             raise os_error(errno.EINVAL)
         if length < 0:

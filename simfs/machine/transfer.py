@@ -45,6 +45,12 @@ class TransferCalls(ContentCalls):
             m.footprint.append((("data", desc.ino), "R"))
         return bytes(m.inodes[desc.ino].data[offset : offset + length])
 
+    def is_nothing(self, desc: Description, buffers: Any) -> bool:
+        """Whether there is no room in `buffers`: then even a directory answers 0. EBADF if not open for reading."""
+        if not desc.readable:
+            raise os_error(errno.EBADF)
+        return not any(len(memoryview(buffer)) for buffer in buffers)
+
     def spread(self, desc: Description, buffers: Any, offset: int) -> int:
         """Fill `buffers` one after the other from `offset`; how many bytes there were."""
         views = [memoryview(buffer).cast("B") for buffer in buffers]
@@ -81,21 +87,28 @@ class TransferCalls(ContentCalls):
         """os.readv: into several buffers from the offset, which moves. EBADF, EISDIR, EINVAL."""
         p = self.enter("readv")
         desc = self.descriptor(p, fd)
+        if self.is_nothing(desc, buffers):
+            return 0
         self.readable(desc)
         count = self.spread(desc, buffers, desc.pos)
         desc.pos += count
         return count
 
     def preadv(self, fd: int, buffers: Any, offset: int, flags: int = 0, /) -> int:
-        """os.preadv: into several buffers from `offset`. EBADF, EISDIR, EINVAL, EOPNOTSUPP (flags)."""
+        """os.preadv: into several buffers from `offset`; -1 is readv, as in preadv2(2). EBADF, EISDIR, EINVAL."""
         p = self.enter("preadv")
-        desc = self.descriptor(p, fd)
-        if offset < 0:
+        if offset < -1:
             raise os_error(errno.EINVAL)
+        desc = self.descriptor(p, fd)
+        if self.is_nothing(desc, buffers):
+            return 0
         self.readable(desc)
         if flags & ~_HARMLESS:
             raise os_error(errno.EOPNOTSUPP)
-        return self.spread(desc, buffers, offset)
+        count = self.spread(desc, buffers, desc.pos if offset == -1 else offset)
+        if offset == -1:
+            desc.pos += count
+        return count
 
     def writev(self, fd: int, buffers: Any, /) -> int:
         """os.writev: several buffers as one piece at the offset, which moves, or at the end. EBADF, EINVAL, ENOSPC."""
@@ -108,18 +121,23 @@ class TransferCalls(ContentCalls):
         return count
 
     def pwritev(self, fd: int, buffers: Any, offset: int, flags: int = 0, /) -> int:
-        """os.pwritev: several buffers as one piece at `offset`; RWF_DSYNC and RWF_SYNC flush, RWF_APPEND appends.
+        """os.pwritev: several buffers as one piece at `offset`; -1 is writev, as in pwritev2(2).
+
+        RWF_DSYNC and RWF_SYNC flush, RWF_APPEND appends.
 
         EBADF, EINVAL, ENOSPC. Raises NotSimulated for other flags.
         """
         p = self.enter("pwritev")
-        desc = self.descriptor(p, fd)
-        if offset < 0:
+        if offset < -1:
             raise os_error(errno.EINVAL)
+        desc = self.descriptor(p, fd)
         if flags & ~(os.RWF_DSYNC | os.RWF_SYNC | os.RWF_APPEND):
             raise NotSimulated(f"os.pwritev with flags {flags:#x}", "only RWF_DSYNC, RWF_SYNC and RWF_APPEND are")
         at_end = desc.append or flags & os.RWF_APPEND
-        count = self.gathered(p, desc, buffers, self.size_of(desc) if at_end else offset)
+        place = self.size_of(desc) if at_end else desc.pos if offset == -1 else offset
+        count = self.gathered(p, desc, buffers, place)
+        if count and offset == -1:
+            desc.pos = place + count
         if count and flags & (os.RWF_DSYNC | os.RWF_SYNC) and not desc.sync:
             m = self.machine
             m.journal.append(Flush(desc.path, desc.ino, False, not flags & os.RWF_SYNC), p.index, m.wall_ns)
@@ -128,32 +146,42 @@ class TransferCalls(ContentCalls):
     def sendfile(self, out_fd: int, in_fd: int, offset: int | None, count: int) -> int:
         """os.sendfile from file to file, from `offset` or (None) the offset of `in_fd`, which then moves.
 
+        A file that is sent to itself grows while it is read, so the loop may go round more than once.
         EBADF; EINVAL for an O_APPEND target, a directory or a negative offset; ENOSPC.
         """
         p = self.enter("sendfile")
-        source, target = self.descriptor(p, in_fd), self.descriptor(p, out_fd)
-        if not source.readable or not target.writable:
+        source = self.descriptor(p, in_fd)
+        if not source.readable:
             raise os_error(errno.EBADF)
-        if target.append or source.is_dir or (offset is not None and offset < 0) or count < 0:
+        if (offset is not None and offset < 0) or count < 0:
             raise os_error(errno.EINVAL)
-        data = self.fetch(source, source.pos if offset is None else offset, count)
-        written = self.gathered(p, target, [data], target.pos)
-        target.pos += written
+        target = self.descriptor(p, out_fd)
+        if not target.writable:
+            raise os_error(errno.EBADF)
+        if target.append or source.is_dir:
+            raise os_error(errno.EINVAL)
+        start, moved = source.pos if offset is None else offset, 0
+        while moved < count:
+            data = self.fetch(source, start + moved, count - moved)
+            if not data:
+                break
+            moved += self.gathered(p, target, [data], target.pos + moved)
+        target.pos += moved
         if offset is None:
-            source.pos += written
-        return written
+            source.pos += moved
+        return moved
 
     def copy_file_range(
         self, src: int, dst: int, count: int, offset_src: int | None = None, offset_dst: int | None = None
     ) -> int:
         """os.copy_file_range: bytes from file to file; an offset that is None is the description's and moves.
 
-        EBADF (also for an O_APPEND target), EISDIR, EINVAL (negative, or overlapping ranges of one file), ENOSPC.
+        EBADF (also for an O_APPEND target), EISDIR, EINVAL (overlapping ranges), EOVERFLOW, ENOSPC.
         """
         if count < 0:
             raise ValueError("negative value for 'count' not allowed")
         p = self.enter("copy_file_range")
-        source, target = self.descriptor(p, src), self.descriptor(p, dst)
+        source, target = self.usable(p, src), self.usable(p, dst)
         if source.is_dir or target.is_dir:
             raise os_error(errno.EISDIR)
         if not source.readable or not target.writable or target.append:
@@ -161,7 +189,7 @@ class TransferCalls(ContentCalls):
         start = source.pos if offset_src is None else offset_src
         to = target.pos if offset_dst is None else offset_dst
         if start < 0 or to < 0:
-            raise os_error(errno.EINVAL)
+            raise os_error(errno.EOVERFLOW if count else errno.EINVAL)
         length = max(0, min(count, self.size_of(source) - start))
         if source.ino == target.ino and length and start < to + length and to < start + length:
             raise os_error(errno.EINVAL)
@@ -176,7 +204,7 @@ class TransferCalls(ContentCalls):
         """os.posix_fallocate: reserve [offset, offset + length). EBADF, EINVAL, EFBIG, ENOSPC (then nothing is)."""
         m = self.machine
         p = self.enter("posix_fallocate")
-        desc = self.descriptor(p, fd)
+        desc = self.usable(p, fd)
         if offset < 0 or length <= 0:
             raise os_error(errno.EINVAL)
         if not desc.writable:

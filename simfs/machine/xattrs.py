@@ -55,7 +55,7 @@ class XattrCalls(AttributeCalls):
     def getxattr(self, path: Any, attribute: Any, *, follow_symlinks: bool = True) -> bytes:
         """os.getxattr: ENODATA, EOPNOTSUPP, EACCES."""
         p = self.enter("getxattr")
-        node, _ = self.subject(p, path, None, follow_symlinks)
+        node, _ = self.subject(p, path, None, follow_symlinks, (path,))
         if self.machine.footprint is not None:
             self.machine.footprint.append((("meta", node.ino), "R"))
         value = node.xattrs.get(self.attribute(p, node, attribute, READ, path))
@@ -67,7 +67,7 @@ class XattrCalls(AttributeCalls):
         """os.setxattr: EEXIST (XATTR_CREATE), ENODATA (XATTR_REPLACE), E2BIG, ENOSPC, EOPNOTSUPP, EPERM, EACCES."""
         p = self.enter("setxattr")
         data = bytes(value)
-        node, text = self.subject(p, path, None, follow_symlinks)
+        node, text = self.subject(p, path, None, follow_symlinks, (path,))
         if flags & ~(os.XATTR_CREATE | os.XATTR_REPLACE):
             raise os_error(errno.EINVAL, path)
         if len(data) > VALUE_MAX:
@@ -87,7 +87,7 @@ class XattrCalls(AttributeCalls):
     def removexattr(self, path: Any, attribute: Any, *, follow_symlinks: bool = True) -> None:
         """os.removexattr: ENODATA, EOPNOTSUPP, EPERM, EACCES."""
         p = self.enter("removexattr")
-        node, text = self.subject(p, path, None, follow_symlinks)
+        node, text = self.subject(p, path, None, follow_symlinks, (path,))
         name = self.attribute(p, node, attribute, WRITE, path)
         if name not in node.xattrs:
             raise os_error(errno.ENODATA, path)
@@ -98,7 +98,8 @@ class XattrCalls(AttributeCalls):
     def listxattr(self, path: Any = None, *, follow_symlinks: bool = True) -> list[str]:
         """os.listxattr of a path (default ".") or descriptor: names, sorted."""
         p = self.enter("listxattr")
-        node, _ = self.subject(p, "." if path is None else path, None, follow_symlinks)
+        where = "." if path is None else path
+        node, _ = self.subject(p, where, None, follow_symlinks, (where,))
         if self.machine.footprint is not None:
             self.machine.footprint.append((("meta", node.ino), "R"))
         return sorted(name for name in node.xattrs if not p.uid or not name.startswith("trusted."))
