@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from simfs.disk.pieces import pieces
 from simfs.machine.inode import Image
 from simfs.machine.ops import Create, EntryOp, Link, Op, Rename, Unlink
 
@@ -86,28 +87,33 @@ class EntryState:
     """The names of one disk. `durable` is what flushes covered; `pending` the ops since, in order."""
 
     durable: NameChanges
+    split_renames: bool = False
+    """Each part of a rename survives by itself (`pieces.py`); of a directory's, the parts in their order."""
     pending: list[Pending] = field(default_factory=list)
     _last: dict[tuple[int, str], Pending] = field(default_factory=dict)
     _last_dir_rename: Pending | None = None
 
     def add(self, op: EntryOp) -> None:
+        """Issue an entry op; a nameless file has no entry."""
         if isinstance(op, Create) and not op.dir:
             return
-        entry = Pending(op)
-        for name in names_of(op):
-            before = self._last.get(name)
-            if before is not None and not before.done:
-                entry.waits.append(before)
-            self._last[name] = entry
-        if isinstance(op, Rename) and op.is_dir:
-            if self._last_dir_rename is not None and not self._last_dir_rename.done:
-                entry.waits.append(self._last_dir_rename)
-            self._last_dir_rename = entry
         dirs = directories(op)
         for other in self.pending:
             if other.stuck and any(directory in dirs for directory in directories(other.op)):
                 other.stuck = False
-        self.pending.append(entry)
+        moves_dir = isinstance(op, Rename) and op.is_dir
+        before = [self._last_dir_rename] if moves_dir and self._last_dir_rename is not None else []
+        for part in pieces(op) if self.split_renames else [op]:
+            entry = Pending(part, [other for other in before if not other.done])
+            for name in names_of(part):
+                last = self._last.get(name)
+                if last is not None and not last.done:
+                    entry.waits.append(last)
+                self._last[name] = entry
+            self.pending.append(entry)
+            if moves_dir:
+                before = [entry]
+                self._last_dir_rename = entry
 
     def fail(self, covers: Callable[[EntryOp], bool]) -> None:
         """A flush that would have covered what `covers` picks failed."""

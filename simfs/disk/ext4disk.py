@@ -15,6 +15,7 @@ from simfs.disk.ext4file import BOUND, Ext4Inode, Rules, Survivor
 from simfs.disk.filestate import new_inode
 from simfs.disk.model import Covers, Fate, Pick
 from simfs.disk.namespace import Namespace
+from simfs.disk.pieces import torn_renames
 from simfs.disk.sequence import CUTS_BOUND, MetadataSequence, Step, happened_before
 from simfs.disk.worlds import World, WorldDisk
 from simfs.machine.inode import Image
@@ -192,22 +193,24 @@ class Ext4Disk(WorldDisk):
         made = {ino: state.durable for ino, state in self.inodes.items()}
         open_states = {ino: state for ino, state in self.inodes.items() if not state.decided}
         sequences = list(self.sequences.values())
-        known: dict[tuple[int, ...], Namespace] = {}
+        known: dict[tuple[int, ...], list[Namespace]] = {}
         entry_bits = [_entry_bits(sequence) for sequence in sequences]
         for masks in product(*(sequence.cuts() for sequence in sequences)):
             shape = tuple(mask & bits for mask, bits in zip(masks, entry_bits, strict=True))
-            namespace = known.get(shape)
-            if namespace is None:
-                changes = self._names(sequences, masks)
-                namespace = Namespace.build(self.base, changes.tables, made, open_states, changes.times)
-                known[shape] = namespace
+            namespaces = known.get(shape)
+            if namespaces is None:
+                namespaces = known[shape] = [
+                    Namespace.build(self.base, changes.tables, made, open_states, changes.times)
+                    for changes in self._names(sequences, masks)
+                ]
             mask_of = dict(zip(self.sequences, masks, strict=True))
-            kept = {}
-            for ino in namespace.open_inodes:
-                state = open_states[ino]
-                mask = mask_of.get(state.durable.device, 0)
-                kept[ino] = sum(event.step.kept(mask) for event in state.blocks.events)
-            yield from self._worlds_of(namespace, kept, masks)
+            for namespace in namespaces:
+                kept = {}
+                for ino in namespace.open_inodes:
+                    state = open_states[ino]
+                    mask = mask_of.get(state.durable.device, 0)
+                    kept[ino] = sum(event.step.kept(mask) for event in state.blocks.events)
+                yield from self._worlds_of(namespace, kept, masks)
         if any(sequence.bounded for sequence in sequences):
             self.bounds.add(CUTS_BOUND)
         if any(state.bounded for state in open_states.values()):
@@ -222,13 +225,23 @@ class Ext4Disk(WorldDisk):
                     yield World.of(namespace, {**whole, ino: torn}, masks)
         yield World.of(namespace, whole, masks)
 
-    def _names(self, sequences: list[MetadataSequence], masks: tuple[int, ...]) -> NameChanges:
-        changes = self.names.copy()
-        for sequence, mask in zip(sequences, masks, strict=True):
-            for step in sequence.pending:
-                if mask >> step.place & 1 and isinstance(step.op, Create | Link | Unlink | Rename):
-                    changes.apply(step.op)
-        return changes
+    def _names(self, sequences: list[MetadataSequence], masks: tuple[int, ...]) -> list[NameChanges]:
+        """The names that these beginnings leave; several where the last rename may be half done."""
+        kept = [
+            step.op
+            for sequence, mask in zip(sequences, masks, strict=True)
+            for step in sequence.pending
+            if mask >> step.place & 1 and isinstance(step.op, Create | Link | Unlink | Rename)
+        ]
+        last = kept[-1] if kept and self.rules.split_renames else None
+        halves: list[list[EntryOp]] = torn_renames(last) if isinstance(last, Rename) else []
+        out = []
+        for ending in [*halves, kept[-1:]]:
+            changes = self.names.copy()
+            for op in [*kept[:-1], *ending]:
+                changes.apply(op)
+            out.append(changes)
+        return out
 
     def fates(self, pick: Pick, in_progress: Op | None = None) -> dict[int, str]:
         world, chosen = self.picked(pick)

@@ -34,10 +34,13 @@ BOUND = (
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The options of the model. `ordered`: data goes to new blocks before the sequence shows them (dioread=lock)."""
+    """The options of the model. `ordered`: data goes to new blocks before the sequence shows them (dioread=lock);
+    `tear`: one block of an image may be torn (tear=sector); `split_renames`: the last rename that survives may be half
+    done (rename_atomic=no)."""
 
     ordered: bool = False
     tear: bool = False
+    split_renames: bool = False
 
 
 @dataclass(frozen=True, slots=True)

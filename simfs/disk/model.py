@@ -70,9 +70,19 @@ class Disk(Protocol):
 
 class DiskModel(Protocol):
     """A named rule set. `closed_under_loss`: every image of a cut is also an image of any longer cut that adds
-    neither a flush nor a promise, so that only the longest such cuts need enumerating."""
+    neither a flush, returned or failed, nor a promise, so that only the longest such cuts need enumerating.
 
-    name: str
-    closed_under_loss: bool
+    A model may carry `refusals` and `faults` for the machine besides: `options.refusals_of`, `options.faults_of`.
+    """
 
-    def start(self, base: Image) -> Disk: ...
+    @property
+    def name(self) -> str:
+        """As `models_named` takes it, options included."""
+        ...
+
+    @property
+    def closed_under_loss(self) -> bool: ...
+
+    def start(self, base: Image) -> Disk:
+        """A disk on which everything in `base` is durable."""
+        ...

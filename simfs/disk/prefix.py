@@ -40,10 +40,10 @@ from simfs.machine.ops import (
 class PrefixDisk(WorldDisk):
     """One disk under byte-prefix and per-name survival."""
 
-    def __init__(self, base: Image) -> None:
+    def __init__(self, base: Image, split_renames: bool = False) -> None:
         super().__init__(base)
         self.files: dict[int, FileState] = {}
-        self.entries = EntryState(NameChanges(base, {}, {}))
+        self.entries = EntryState(NameChanges(base, {}, {}), split_renames)
         self.issued: list[int] = []
 
     def add(self, op: Op, covers: Covers | None = None) -> None:
@@ -135,8 +135,10 @@ class PrefixDisk(WorldDisk):
         kept = world.key
         assert isinstance(kept, tuple)
         out = dict.fromkeys(self.issued, Fate.DURABLE)
+        parts: dict[int, list[bool]] = {}
         for entry, keep in zip(self.entries.pending, kept, strict=True):
-            out[entry.op.index] = Fate.KEPT if keep else Fate.LOST
+            parts.setdefault(entry.op.index, []).append(keep)
+        out.update({index: Fate.part(sum(there), len(there), "parts") for index, there in parts.items()})
         for ino, state in self.files.items():
             way = chosen.get(ino)
             label = way.label if way is not None else None
@@ -159,5 +161,8 @@ class Prefix:
     name = "prefix"
     closed_under_loss = True
 
+    def __init__(self, split_renames: bool = False) -> None:
+        self.split_renames = split_renames
+
     def start(self, base: Image) -> PrefixDisk:
-        return PrefixDisk(base)
+        return PrefixDisk(base, self.split_renames)

@@ -33,5 +33,8 @@ class SyncedOnly:
     name = "synced-only"
     closed_under_loss = False
 
+    def __init__(self, split_renames: bool = False) -> None:
+        self.split_renames = split_renames
+
     def start(self, base: Image) -> SyncedOnlyDisk:
-        return SyncedOnlyDisk(base)
+        return SyncedOnlyDisk(base, self.split_renames)
