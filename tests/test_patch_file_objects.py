@@ -17,7 +17,7 @@ from simfs.machine.machine import Machine
 from simfs.machine.ops import Write
 from simfs.machine.process import ProcessKilled
 from simfs.patch import NotSimulated, interposed, taken_escapes
-from simfs.patch.inside import process_of
+from simfs.patch.alone import process_of
 
 MODES = [k + p for k in "rwax" for p in ("", "+", "b", "b+", "+b", "t")] + ["", "rw", "U", "r++", "bt", "rbt", "q"]
 Call = tuple[str, tuple[Any, ...]]
@@ -114,6 +114,20 @@ def test_a_file_that_nobody_closed_is_flushed_when_python_forgets_it() -> None:
     with interposed(), process_of(machine):
         open("/f", "w").write("text")
     assert machine.freeze().tree() == {"f": b"text"}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_what_a_process_left_open_is_flushed_when_it_exits() -> None:
+    machine, left = Machine(), []
+    with interposed():
+        with process_of(machine, "first"):
+            left.append(open("/f", "w"))
+            left[0].write("flushed at exit")
+        with process_of(machine, "second"), pytest.raises(NotSimulated, match="belongs to first"):
+            left[0].write("not by another")
+            left[0].flush()
+    taken_escapes()
+    assert machine.freeze().tree() == {"f": b"flushed at exit"}
 
 
 def test_an_error_at_close_is_the_programs_to_see_and_the_descriptor_is_gone() -> None:

@@ -23,7 +23,7 @@ import pytest
 from simfs.machine.inode import EPOCH_NS
 from simfs.machine.machine import Machine
 from simfs.patch import interposed
-from simfs.patch.inside import process_of
+from simfs.patch.alone import process_of
 
 START = EPOCH_NS / 1e9
 

@@ -15,7 +15,7 @@ import pytest
 
 from simfs.machine.machine import Machine
 from simfs.patch import interposed
-from simfs.patch.inside import process_of
+from simfs.patch.alone import process_of
 
 DRAWS: dict[str, Callable[[], Any]] = {
     "random.random": random.random,

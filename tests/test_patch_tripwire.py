@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import dbm.dumb
 import functools
@@ -26,7 +27,7 @@ import pytest
 
 from simfs.machine.machine import Machine
 from simfs.patch import EscapedToHost, NotSimulated, interposed, taken_escapes, tripwire
-from simfs.patch.inside import process_of
+from simfs.patch.alone import process_of
 
 
 @pytest.fixture
@@ -145,8 +146,8 @@ def test_time_zones_are_there(machine: Machine) -> None:
 
 
 def test_a_database_in_memory_is_allowed(machine: Machine) -> None:
-    with process_of(machine):
-        assert sqlite3.connect(":memory:").execute("select 1").fetchone() == (1,)
+    with process_of(machine), contextlib.closing(sqlite3.connect(":memory:")) as database:
+        assert database.execute("select 1").fetchone() == (1,)
 
 
 def test_shelve_works_with_the_database_that_is_written_in_python(machine: Machine) -> None:

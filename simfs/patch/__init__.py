@@ -15,7 +15,17 @@
 """
 
 from simfs.machine.errors import NotSimulated
+from simfs.patch.alone import process_of
+from simfs.patch.belongings import end_of_process
 from simfs.patch.escape import EscapedToHost, taken_escapes
 from simfs.patch.interposition import interposed, tripwire
 
-__all__ = ["EscapedToHost", "NotSimulated", "interposed", "taken_escapes", "tripwire"]
+__all__ = [
+    "EscapedToHost",
+    "NotSimulated",
+    "end_of_process",
+    "interposed",
+    "process_of",
+    "taken_escapes",
+    "tripwire",
+]

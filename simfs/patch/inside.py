@@ -95,18 +95,6 @@ def current_process() -> Process:
     return machine.current
 
 
-@contextmanager
-def process_of(machine: Machine, name: str = "main") -> Iterator[Process]:
-    """The block is the code of a new process of `machine`, which runs alone and exits when the block ends."""
-    outer, process = running.active, machine.spawn(name)
-    running.active, machine.current = machine, process
-    try:
-        yield process
-    finally:
-        running.active, machine.current = outer, None
-        machine.exit(process)
-
-
 def in_host_work() -> bool:
     """Whether Python's own machinery is at work for a simulated process."""
     return _host_depth > 0

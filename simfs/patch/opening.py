@@ -13,6 +13,7 @@ import warnings
 from typing import Any
 
 from simfs.machine.system import SimSystem
+from simfs.patch.belongings import belongings
 from simfs.patch.rawfile import BLOCK_SIZE, SimRawFile
 
 _MODES: dict[str, tuple[str, bool]] = {}
@@ -64,6 +65,8 @@ def open_simulated(
         if text:
             result = io.TextIOWrapper(result, encoding, errors, newline, line_buffering)
             result.mode = mode
+        if raw_mode != "r":
+            belongings().keep(result)
     except BaseException:
         result.close()
         raise

@@ -86,7 +86,7 @@ class SimRawFile(io.RawIOBase):
         machine = self._machine
         if running.active is machine and machine.current is self._owner:
             return machine.system
-        if self._owner.dead:
+        if self._owner.dead and not self._owner.exited:
             raise ProcessKilled(self._owner.name)
         raise not_simulated(
             f"use of {self!r} outside the process that opened it",
@@ -94,9 +94,9 @@ class SimRawFile(io.RawIOBase):
         )
 
     def _gone(self) -> bool:
-        """Whether the owner is no more and this is Python tidying up: then there is nobody left to do anything."""
+        """Whether the owner is no more. Python may be tidying up: then there is nobody left to do anything."""
         owner, machine = self._owner, self._machine
-        return (owner.dead or owner.exited) and not (running.active is machine and machine.current is owner)
+        return owner.dead and not (running.active is machine and machine.current is owner)
 
     def readinto(self, buffer: Any, /) -> int:
         """One read of at most the buffer's size."""
@@ -130,7 +130,7 @@ class SimRawFile(io.RawIOBase):
 
     def write(self, data: Any, /) -> int:
         """One write; says how much of `data` it took."""
-        if self._gone():
+        if self._gone() and not self._owner.exited:
             return len(data)
         system = self._system()
         if not self._writable:
@@ -140,10 +140,14 @@ class SimRawFile(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
         """lseek."""
+        if self._gone():
+            return 0
         return self._system().lseek(self._fd, offset, whence)
 
     def tell(self) -> int:
         """The offset, by lseek."""
+        if self._gone():
+            return 0
         return self._system().lseek(self._fd, 0, os.SEEK_CUR)
 
     def truncate(self, size: int | None = None, /) -> int:
