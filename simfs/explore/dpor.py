@@ -61,7 +61,7 @@ class Dpor:
             return False
         self._depth = 0
         self._sleep = {}
-        self.order = Order()
+        self.order.rewind(self._fresh)
         return True
 
     def choose(self, enabled: Sequence[int]) -> int:
@@ -80,8 +80,10 @@ class Dpor:
     def stepped(self, step: Step) -> None:
         node = self.nodes[self._depth]
         self._depth += 1
-        if node.step is not None and node.step.who == step.who and node.step.footprint != step.footprint:
-            raise Diverged(self._depth - 1, "touched other things")
+        if node.step is not None:
+            if node.step.footprint != step.footprint:
+                raise Diverged(self._depth - 1, "touched other things")
+            return
         node.step = step
         self.order.add(step)
         if self._depth == len(self.nodes):

@@ -43,9 +43,10 @@ class _Table:
 
     def __init__(self) -> None:
         self.write = -1
-        self.reads: list[int] = []
-        self.adds: list[int] = []
-        self.taken: list[int] = []
+        self.reads: tuple[int, ...] = ()
+        self.adds: tuple[int, ...] = ()
+        self.taken = -1
+        """The last step that took it, where it is a lock."""
 
 
 @dataclass(slots=True)
@@ -62,6 +63,7 @@ class Order:
     """For each step, the earlier ones it races with."""
     _last: dict[int, int] = field(default_factory=dict)
     _tables: dict[Resource, _Table] = field(default_factory=dict)
+    _undo: list[list[tuple[_Table, int, tuple[int, ...], tuple[int, ...], int]]] = field(default_factory=list)
 
     @staticmethod
     def of(steps: Sequence[Step]) -> Order:
@@ -84,27 +86,40 @@ class Order:
             clock = dict(self.clocks[self._last[step.parent]])
         preds: set[int] = set()
         locks: list[int] = []
+        tables = self._tables
+        undo = []
         for resource, mode in step.footprint.items():
-            table = self._tables.get(resource)
+            table = tables.get(resource)
             if table is None:
-                table = self._tables[resource] = _Table()
-            waited = step.waited and resource[0] == "lock"
-            found = [table.write] if table.write >= 0 else []
-            if mode != "R":
-                found += table.reads
-            if mode != "C":
-                found += table.adds
-            if waited:
-                if table.taken:
-                    locks.append(table.taken[-1])
-                self._join(clock, found)
+                table = tables[resource] = _Table()
+            write, reads, adds = table.write, table.reads, table.adds
+            undo.append((table, write, reads, adds, table.taken))
+            found = preds
+            if resource[0] == "lock":
+                if step.waited:
+                    found = set()
+                    if table.taken >= 0:
+                        locks.append(table.taken)
+                if ("acquire", *resource[1:]) in step.footprint:
+                    table.taken = number
+            if write >= 0:
+                found.add(write)
+            if mode == "W":
+                found.update(reads, adds)
+                table.write, table.reads, table.adds = number, (), ()
+            elif mode == "R":
+                found.update(adds)
+                table.reads = (*reads, number)
             else:
-                preds.update(found)
-            self._enter(table, mode, number, ("acquire", *resource[1:]) in step.footprint)
+                found.update(reads)
+                table.adds = (*adds, number)
+            if found is not preds:
+                self._join(clock, found)
         before_locks = dict(self.clocks[own]) if own >= 0 else {}
         self._join(before_locks, preds)
         self._join(clock, preds)
-        races = [p for p in preds if self.steps[p].who != who and self._direct(p, own, preds)]
+        steps = self.steps
+        races = [p for p in preds if steps[p].who != who and self._direct(p, own, preds)] if preds else []
         for taker in locks:
             other = self.steps[taker].who
             if taker not in races and other != who and before_locks.get(other, 0) < self.ordinals[taker]:
@@ -114,6 +129,7 @@ class Order:
         self.clocks.append(clock)
         self.ordinals.append(ordinal)
         self.previous.append(own)
+        self._undo.append(undo)
         self.races.append(races)
         self._last[who] = number
 
@@ -129,16 +145,20 @@ class Order:
             return False
         return not any(other != one and self.before(one, other) for other in preds)
 
-    def _enter(self, table: _Table, mode: str, number: int, takes: bool) -> None:
-        if mode == "W":
-            table.write = number
-            table.reads, table.adds = [], []
-        elif mode == "R":
-            table.reads.append(number)
-        else:
-            table.adds.append(number)
-        if takes:
-            table.taken.append(number)
+    def rewind(self, count: int) -> None:
+        """Forget all steps but the first `count`."""
+        while len(self.steps) > count:
+            step = self.steps.pop()
+            self.clocks.pop()
+            self.ordinals.pop()
+            self.races.pop()
+            own = self.previous.pop()
+            if own >= 0:
+                self._last[step.who] = own
+            else:
+                del self._last[step.who]
+            for table, write, reads, adds, taken in self._undo.pop():
+                table.write, table.reads, table.adds, table.taken = write, reads, adds, taken
 
     def notdep(self, one: int, other: int) -> list[int]:
         """The steps between `one` and `other` that do not happen after `one`, then `other`."""
