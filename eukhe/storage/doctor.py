@@ -148,7 +148,8 @@ def _examine_sidecars(system: System, diagnosis: Diagnosis, confirmed: dict[str,
 
 
 def _examine_bodies(system: System, diagnosis: Diagnosis) -> None:
-    """Fetch each long body by itself; where one is lost, keep its entry without it."""
+    """Fetch each long body by itself; where one is lost, keep its entry without it. A body that could not be read for
+    another reason (no permission, a failing disk) is not taken for lost: that error ends the examination."""
     for index, commit in enumerate(diagnosis.kept):
         changes: list[Change] = []
         for change in commit.changes:
@@ -156,7 +157,7 @@ def _examine_bodies(system: System, diagnosis: Diagnosis) -> None:
             try:
                 fetch_bodies(system, diagnosis.path, one, [0])
                 changes += one[0].changes
-            except (StorageDamaged, OSError) as error:
+            except (StorageDamaged, FileNotFoundError) as error:
                 file = error.path if isinstance(error, StorageDamaged) else str(error.filename)
                 why = error.why if isinstance(error, StorageDamaged) else (error.strerror or str(error))
                 entry = change["put"]["id"]

@@ -44,20 +44,22 @@ class HistoryKeeper:
         """Keep one commit, given as its line without the newline and as its value."""
         index = len(self.lines)
         self.lines.append(line)
-        for change in commit.changes:
-            record = change.get("put")
-            if record is not None and record["type"] == "task":
-                self._note_task(record, index)
+        tasks = [
+            record
+            for change in commit.changes
+            if (record := change.get("put")) is not None and record["type"] == "task"
+        ]
+        if tasks:
+            self._note_tasks(tasks, index)
 
-    def _note_task(self, record: Change, index: int) -> None:
-        task = record["id"]
-        if record.get("state") not in TERMINAL_STATES:
-            places = self._early.setdefault(task, [])
-            if not places or places[-1] != index:
-                places.append(index)
-            return
-        for early in self._early.pop(task, ()):
-            self._drop_early_states(task, early)
+    def _note_tasks(self, tasks: list[Change], index: int) -> None:
+        """The changes of one commit come in any order, so a terminal state among them ends every other one there."""
+        ended = {record["id"] for record in tasks if record.get("state") in TERMINAL_STATES}
+        for task in {record["id"]: None for record in tasks if record.get("state") not in TERMINAL_STATES}:
+            self._early.setdefault(task, []).append(index)
+        for task in sorted(ended):
+            for early in self._early.pop(task, ()):
+                self._drop_early_states(task, early)
 
     def _drop_early_states(self, task: int, index: int) -> None:
         commit = decode_commit(self.lines[index])
