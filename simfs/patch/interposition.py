@@ -30,7 +30,9 @@ from simfs.patch.environment import install_environment, remove_environment
 from simfs.patch.forbidden import forbidden_stand_ins
 from simfs.patch.hostwork import host_doors
 from simfs.patch.inside import set_stage, strike_stage
+from simfs.patch.locks import lock_places, lock_stand_ins
 from simfs.patch.modulescan import ModuleScan
+from simfs.patch.openfiles import host_file_places, open_descriptors
 from simfs.patch.oscalls import io_stand_ins, os_stand_ins
 from simfs.patch.references import Place, find_places
 from simfs.patch.standin import StandIn
@@ -42,7 +44,7 @@ class Interposition:
 
     def __init__(self) -> None:
         homes = [*os_stand_ins(), *io_stand_ins(), *clock_stand_ins(), *stream_stand_ins()]
-        homes += [*account_stand_ins(), *forbidden_stand_ins(), *host_doors()]
+        homes += [*account_stand_ins(), *lock_stand_ins(), *forbidden_stand_ins(), *host_doors()]
         self.stand_ins = list({id(record): record for _, _, record in homes}.values())
         self._homes = [Place(partial(setattr, *home[:2]), home[2].real, home[2].fake) for home in homes]
         seed = seed_stand_in()
@@ -51,6 +53,9 @@ class Interposition:
         self._by_real = {id(record.real): record for record in self.stand_ins}
         self._found: list[Place] = []
         self._date_holders: set[int] = set()
+        self._seen: set[int] = set()
+        self._files: list[Place] = []
+        self._harmless: frozenset[tuple[str, str]] = frozenset()
         self._utc: UtcForNow | None = None
 
     def begin(self) -> None:
@@ -63,6 +68,9 @@ class Interposition:
         self._exchange_names()
         self._exchange_the_rest()
         self._exchange_dates()
+        for place in lock_places(self._seen):
+            self._take(place)
+        self._exchange_open_files()
         copyreg.dispatch_table[dates.RealDate] = dates.reduced_date
         copyreg.dispatch_table[dates.RealDatetime] = dates.reduced_datetime
         install_environment()
@@ -72,6 +80,9 @@ class Interposition:
         remove_environment()
         for real in (dates.RealDate, dates.RealDatetime):
             copyreg.dispatch_table.pop(real, None)
+        for place in reversed(self._files):
+            place.restore()
+        self._files.clear()
         for place in reversed(self._found):
             place.restore()
         for place in reversed(self._homes):
@@ -104,6 +115,16 @@ class Interposition:
         for place in find_places(dates.date_pairs()):
             self._take(place)
         self._date_holders = dates.holders()
+
+    def _exchange_open_files(self) -> None:
+        """Real files that are open; not kept, for that would keep them open."""
+        descriptors = open_descriptors()
+        if not descriptors <= self._harmless:
+            self._files = host_file_places()
+            for place in self._files:
+                place.patch()
+            if not self._files:
+                self._harmless = descriptors
 
     def _take(self, place: Place) -> None:
         place.patch()
