@@ -10,8 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from scenarios.entries import Ask, Progress
+from simfs.errors import UsageError
 from simfs.explore.law import Law
+from simfs.explore.token import Token
 from simfs.explore.verdict import Searched, Verdict
 
 Case = tuple[str, str | None]
@@ -42,13 +46,9 @@ class Check:
         """The laws that it decides."""
         return [question.law for question in self.questions]
 
-    def run(
-        self,
-        budget: float | None = None,
-        only: Sequence[str] = (),
-        progress: Callable[[Searched], None] | None = None,
-    ) -> Verdict:
-        """Try every case. `budget` is in seconds of real time, `only` the ids of the laws to decide (all if empty)."""
+    def run(self, ask: Ask, progress: Progress | None = None) -> Verdict:
+        """Try every case; disk models and seeds mean nothing here."""
+        budget, only = ask.budget, ask.only
         started = time.monotonic()
         searched = Searched()
         verdict = Verdict(self.name, "proved", searched, disk="rules")
@@ -73,3 +73,9 @@ class Check:
                 break
         searched.seconds = time.monotonic() - started
         return verdict
+
+    def scenario(self, member: str) -> Any:
+        raise UsageError(f"{self.name} is a check of rules, not a scenario: it has no power loss and no token")
+
+    def replay(self, token: Token) -> str:
+        return str(self.scenario(""))

@@ -1,0 +1,87 @@
+"""The catalogue: everything that `simfs run` runs when it is given no name, each under its name.
+
+`scenarios()` is what this package offers through the entry point group `simfs.scenarios`; any installed package may
+offer its own in the same way: a function that returns scenarios (classes or objects) or entries. `catalogue()` gathers
+them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from typing import Any
+
+from scenarios.entries import Entry, Family, Listed, One
+from scenarios.laws import laws
+from scenarios.suites import storage, storage_damage, storage_families, storage_histories, storage_rules
+from simfs.errors import UsageError
+from simfs.explore.law import Law
+from simfs.explore.scenario import Scenario
+
+GROUP = "simfs.scenarios"
+
+
+def scenarios() -> Sequence[Entry]:
+    """What this package offers: the suites of eukhe."""
+    return (
+        *(One(named(kind)) for kind in storage.SCENARIOS),
+        Family(
+            "storage_killed",
+            "A writer is killed at each of its calls; another opens and commits; then the power goes.",
+            lambda: (named(member) for member in storage_families.killed()),
+        ),
+        Family(
+            "storage_failed",
+            "Each call of a writer fails once; it opens again and commits; then the power goes.",
+            lambda: (named(member) for member in storage_families.failed()),
+        ),
+        storage_rules.RULES,
+        storage_damage.DAMAGE,
+        storage_histories.histories(),
+    )
+
+
+def named(scenario: Any) -> Any:
+    """The scenario, with the name under which tokens and the command line find it here."""
+    scenario.__simfs_reference__ = scenario.name
+    return scenario
+
+
+def catalogue() -> dict[str, Entry]:
+    """Every entry of every installed package, by name. Raises UsageError for an offer that is none."""
+    listed = Listed()
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        source = f"{point.value} (entry point {point.name} of {GROUP})"
+        try:
+            offered = point.load()()
+        except Exception as error:
+            raise UsageError(f"{source} offers no scenarios: {type(error).__name__}: {error}") from error
+        for item in offered:
+            listed.add(as_entry(item, source), source)
+    return listed.entries
+
+
+def as_entry(item: Any, source: str) -> Entry:
+    """A scenario or an entry as an entry. Raises UsageError for anything else."""
+    if isinstance(item, Scenario) or (isinstance(item, type) and issubclass(item, Scenario)):
+        if not item.name:
+            item.name = item.__name__ if isinstance(item, type) else type(item).__name__
+        return One(named(item))
+    if all(hasattr(item, part) for part in ("name", "statement", "laws", "run", "replay")):
+        entry: Entry = item
+        return entry
+    raise UsageError(f"{source} offers {item!r}, which is no scenario")
+
+
+def where_judged(entries: dict[str, Entry]) -> dict[str, list[str]]:
+    """For each law of the catalogue the names of the entries that judge it."""
+    found: dict[str, list[str]] = {law: [] for law in laws()}
+    for entry in entries.values():
+        for law in entry.laws:
+            found.setdefault(law.id, []).append(entry.name)
+    return found
+
+
+def all_laws() -> dict[str, Law]:
+    """Every law of eukhe by its id."""
+    return laws()
