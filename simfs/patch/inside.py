@@ -109,3 +109,14 @@ def host_work() -> Iterator[None]:
         yield
     finally:
         _host_depth -= 1
+
+
+@contextmanager
+def process_work() -> Iterator[None]:
+    """Inside host work: what follows is the process's own again."""
+    global _host_depth
+    depth, _host_depth = _host_depth, 0
+    try:
+        yield
+    finally:
+        _host_depth = depth
