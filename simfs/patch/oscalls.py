@@ -109,7 +109,7 @@ def fate(name: str) -> str:
         return "modelled"
     if name in _ANSWERS:
         return "answered"
-    return "unchanged" if name in UNCHANGED or name.startswith("_path_") else "refused"
+    return "unchanged" if name in UNCHANGED or name.startswith("_") else "refused"
 
 
 def _stand_in_for(where: str, name: str, real: Any) -> StandIn | None:
