@@ -14,8 +14,8 @@ from typing import Any
 from scenarios.entries import Entry, Family, Listed, One
 from scenarios.laws import laws
 from scenarios.suites import storage, storage_damage, storage_families, storage_histories, storage_rules
+from scenarios.suites.storage import Wrap, as_it_is
 from simfs.errors import UsageError
-from simfs.explore.law import Law
 from simfs.explore.scenario import Scenario
 
 GROUP = "simfs.scenarios"
@@ -23,21 +23,26 @@ GROUP = "simfs.scenarios"
 
 def scenarios() -> Sequence[Entry]:
     """What this package offers: the suites of eukhe."""
+    return storage_suite()
+
+
+def storage_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:
+    """The suite of the commit log; `wrap` is what a mutant puts between the machine and the store."""
     return (
-        *(One(named(kind)) for kind in storage.SCENARIOS),
+        *(One(named(kind(wrap))) for kind in storage.SCENARIOS),
         Family(
             "storage_killed",
             "A writer is killed at each of its calls; another opens and commits; then the power goes.",
-            lambda: (named(member) for member in storage_families.killed()),
+            lambda: (named(member) for member in storage_families.killed(wrap)),
         ),
         Family(
             "storage_failed",
             "Each call of a writer fails once; it opens again and commits; then the power goes.",
-            lambda: (named(member) for member in storage_families.failed()),
+            lambda: (named(member) for member in storage_families.failed(wrap)),
         ),
         storage_rules.RULES,
-        storage_damage.DAMAGE,
-        storage_histories.histories(),
+        storage_damage.damage(wrap),
+        storage_histories.histories(wrap),
     )
 
 
@@ -80,8 +85,3 @@ def where_judged(entries: dict[str, Entry]) -> dict[str, list[str]]:
         for law in entry.laws:
             found.setdefault(law.id, []).append(entry.name)
     return found
-
-
-def all_laws() -> dict[str, Law]:
-    """Every law of eukhe by its id."""
-    return laws()

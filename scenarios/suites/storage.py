@@ -9,6 +9,7 @@ model in `log_model`. A scenario reaches the machine through `system(m)`: that i
 | `storage_epoch` | directories made, opened, three commits; after a crash a real open, which is crashed as well |
 | `storage_reads` | the same, judged before anything was recovered: what an open reads and cuts |
 | `storage_reopen` | two opens of one storage, with a commit or two each |
+| `storage_new_home` | the directory above the home was made by someone who flushed nothing |
 | `storage_build` | a build that does not flush, and flushes once at its end |
 | `storage_one_writer` | a second writer while the first one is there |
 
@@ -200,6 +201,37 @@ class StorageReopen(StorageScenario):
             self.commit(m, storage, number + 1)
 
 
+class StorageNewHome(StorageScenario):
+    """Someone makes a home directory and flushes nothing; the first storage in it survives all the same."""
+
+    name = "storage_new_home"
+
+    def setup(self, m: simfs.Handle) -> None:
+        """Nothing but the root of all homes."""
+        m.system.mkdir("/home")
+
+    @simfs.process
+    def newcomer(self, m: simfs.Handle) -> None:
+        m.system.mkdir("/home/me")
+        with self.open(m) as storage:
+            self.commit(m, storage, 1)
+
+    @simfs.recover(log.LOG_OPENS_AFTER_CRASH)
+    def recovery(self, m: simfs.Handle) -> None:
+        if "me" in m.system.listdir("/home"):
+            self.reopen(m)
+
+    @simfs.law(log.LOG_ACK_DURABLE)
+    def acknowledged_commits_are_there(self, m: simfs.Handle) -> None:
+        if m.acks:
+            super().acknowledged_commits_are_there(m)
+
+    @simfs.law(log.LOG_ONLY_COMMITS)
+    def nothing_but_commits_is_there(self, m: simfs.Handle) -> None:
+        if "me" in m.system.listdir("/home"):
+            super().nothing_but_commits_is_there(m)
+
+
 class StorageBuild(StorageScenario):
     """A build without flushes: nothing is promised until its one flush, and everything after it."""
 
@@ -247,5 +279,5 @@ class StorageOneWriter(StorageScenario):
 
 
 SCENARIOS: tuple[type[StorageScenario], ...] = (
-    StorageEpoch, StorageReads, StorageReopen, StorageBuild, StorageOneWriter,
+    StorageEpoch, StorageReads, StorageReopen, StorageNewHome, StorageBuild, StorageOneWriter,
 )  # fmt: skip

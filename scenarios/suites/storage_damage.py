@@ -17,7 +17,7 @@ from eukhe.storage import Storage
 from scenarios.checks import Case, Check, Question
 from scenarios.laws import log
 from scenarios.suites import log_model
-from scenarios.suites.storage import HOME, MAIN, PATH, TRIED, StorageScenario
+from scenarios.suites.storage import HOME, MAIN, PATH, TRIED, StorageScenario, Wrap, as_it_is
 from simfs.machine.machine import Machine
 from simfs.machine.ops import Create, Link, Meta, Rename, Truncate, Unlink, Write
 
@@ -36,10 +36,10 @@ class Spoilt:
     line: int | None
 
 
-def cases() -> Iterator[Case]:
+def cases(wrap: Wrap = as_it_is) -> Iterator[Case]:
     """Every spoilt storage, opened."""
     for spoilt in spoilt_storages():
-        yield spoilt.how, _wrong(spoilt)
+        yield spoilt.how, _wrong(spoilt, wrap)
 
 
 def spoilt_storages() -> Iterator[Spoilt]:
@@ -99,7 +99,7 @@ def _machine() -> tuple[Machine, simfs.Handle]:
     return machine, handle
 
 
-def _wrong(spoilt: Spoilt) -> str | None:
+def _wrong(spoilt: Spoilt, wrap: Wrap) -> str | None:
     """What a real open of a spoilt storage does wrong, or None."""
     machine, m = _machine()
     for place in (HOME, f"{HOME}/sessions", PATH):
@@ -110,7 +110,7 @@ def _wrong(spoilt: Spoilt) -> str | None:
         m.system.close(fd)
     before, start = machine.freeze().tree(), len(machine.journal)
     try:
-        with Storage.open(PATH, system=m.system, home=HOME):
+        with Storage.open(PATH, system=wrap(m.system, m.process), home=HOME):
             pass
     except StorageDamaged as damage:
         if spoilt.line is None:
@@ -128,8 +128,11 @@ def _wrong(spoilt: Spoilt) -> str | None:
 
 CHANGES = (Create, Link, Meta, Rename, Truncate, Unlink, Write)
 
-DAMAGE = Check(
-    "storage_damage",
-    "A storage that no crash can have left is refused by name and line, and stays as it is to the byte.",
-    (Question(log.LOG_DAMAGE_UNTOUCHED, cases),),
-)
+
+def damage(wrap: Wrap = as_it_is) -> Check:
+    """The check; `wrap` is what a mutant puts between the machine and the store."""
+    return Check(
+        "storage_damage",
+        "A storage that no crash can have left is refused by name and line, and stays as it is to the byte.",
+        (Question(log.LOG_DAMAGE_UNTOUCHED, lambda: cases(wrap)),),
+    )

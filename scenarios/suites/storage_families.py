@@ -101,7 +101,7 @@ class StorageStruck(StorageScenario):
     def first_writer(self, m: simfs.Handle) -> None:
         """Three commits, until it strikes."""
         plain, self.machine_system = self.wrap, m.system
-        self.wrap = lambda system, process: Interrupted(plain(system, process), self.strike)
+        self.wrap = lambda system, process: plain(Interrupted(system, self.strike), process)
         try:
             self.write_three(m)
         finally:

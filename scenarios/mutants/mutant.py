@@ -1,0 +1,50 @@
+"""A mutant: one store, broken in one way, with no hook in the store.
+
+Either a wrapper over the `System` that the store is given (a flush that does not happen, a lock that is not taken), or
+a rule exchanged in the store's module for as long as the mutant is judged. `kind` groups the table; `accepted` gives
+the reason why a mutant may live, and is empty for all that must die.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from scenarios.suites.storage import Wrap, as_it_is
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """`name` says in words what is broken; `wrap` and `broken` are how."""
+
+    name: str
+    kind: str
+    wrap: Wrap = as_it_is
+    broken: Callable[[], AbstractContextManager[Any]] = field(default=nullcontext)
+    accepted: str = ""
+    site: str = ""
+    """The line of the store that makes the call which was removed."""
+
+
+@contextmanager
+def exchanged(module: ModuleType, name: str, instead: Callable[[Any], Any]) -> Iterator[None]:
+    """Inside the block `module.name` is `instead(what it was)`."""
+    real = getattr(module, name)
+    setattr(module, name, instead(real))
+    try:
+        yield
+    finally:
+        setattr(module, name, real)
+
+
+class Wrapped:
+    """A `System` that passes every call on; a mutant overrides the ones it breaks."""
+
+    def __init__(self, system: Any) -> None:
+        self.system = system
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.system, name)

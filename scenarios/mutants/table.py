@@ -1,0 +1,125 @@
+"""Judging mutants: which law notices each, and the table that says so.
+
+Each mutant is run through the suite of its store until a law is broken. One that no scenario of the suite notices, on
+any disk model that the store claims, must be accounted for: it is accepted with a reason, or it is a hole in the laws.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from scenarios.catalog import storage_suite
+from scenarios.checks import Check
+from scenarios.entries import Ask, Entry
+from scenarios.mutants import storage
+from scenarios.mutants.mutant import Mutant
+from simfs.explore.law import Law
+from simfs.explore.verdict import Verdict
+
+QUICKEST_FIRST = (
+    "storage_one_writer", "storage_new_home", "storage_build", "storage_reads", "storage_epoch", "storage_rules",
+    "storage_damage", "storage_reopen", "storage_failed", "storage_killed", "storage_histories",
+)  # fmt: skip
+"""The order in which the suite is tried on a mutant; what is not named here comes last."""
+MODELS = ("synced-only", "prefix", None)
+"""Disk models in the order in which they are tried, the quickest first; None: all that the store claims."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What became of a mutant. `law` and `scenario` are empty when nobody noticed it."""
+
+    mutant: Mutant
+    law: str
+    scenario: str
+    disk: str
+    text: str
+    seconds: float
+
+    @property
+    def killed(self) -> bool:
+        """Whether some law noticed."""
+        return bool(self.law)
+
+    @property
+    def accounted(self) -> bool:
+        """Killed, or accepted with a reason."""
+        return self.killed or bool(self.mutant.accepted)
+
+
+def judge_all(tell: Callable[[str], None] = lambda name: None) -> list[Judged]:
+    """Every mutant of every store."""
+    out = []
+    for mutant in storage.mutants():
+        out.append(judge(mutant))
+        tell(f"{'killed  ' if out[-1].killed else 'SURVIVED'} {mutant.name}")
+    return out
+
+
+def judge(mutant: Mutant, only: Sequence[str] = ()) -> Judged:
+    """Run the suite on a mutant until one of `only` (any law when empty) is broken."""
+    started = time.monotonic()
+    for disk in MODELS:
+        for entry in in_order(storage_suite(mutant.wrap)):
+            if only and not {law.id for law in entry.laws}.intersection(only):
+                continue
+            if isinstance(entry, Check) and disk != MODELS[0]:
+                continue
+            with mutant.broken():
+                verdict = entry.run(Ask(disk=disk, only=tuple(only)))
+            law = broken_law(verdict)
+            if law and (not only or law in only):
+                text = verdict.reason
+                if verdict.counterexample is not None:
+                    text = verdict.counterexample.finding.message
+                elapsed = time.monotonic() - started
+                where = verdict.counterexample.disk if verdict.counterexample else verdict.disk
+                return Judged(mutant, law, entry.name, where, text, elapsed)
+    return Judged(mutant, "", "", "", "", time.monotonic() - started)
+
+
+def in_order(entries: Iterable[Entry]) -> list[Entry]:
+    """The quickest first."""
+    place = {name: at for at, name in enumerate(QUICKEST_FIRST)}
+    return sorted(entries, key=lambda entry: place.get(entry.name, len(place)))
+
+
+def broken_law(verdict: Verdict) -> str:
+    """The id of the law that a verdict says is broken; "" when none is."""
+    if verdict.counterexample is not None:
+        return verdict.counterexample.law
+    return str(verdict.tags.get("law", ""))
+
+
+def killer_of(law: Law, judged: Sequence[Judged]) -> Mutant | None:
+    """A mutant that this law notices when it is judged alone; None when there is none."""
+    likely = [one.mutant for one in judged if one.law == law.id]
+    for mutant in [*likely, *(one.mutant for one in judged if one.mutant not in likely)]:
+        if judge(mutant, (law.id,)).killed:
+            return mutant
+    return None
+
+
+def table(judged: Sequence[Judged], width: int = 80) -> list[str]:
+    """The table of mutants, by kind."""
+    lines = [f"{'mutant':<46} killed by", "-" * width]
+    for one in judged:
+        name = one.mutant.name
+        if one.killed:
+            lines.append(f"{_fit(name, 46):<46} {one.law}")
+        else:
+            lines.append(f"{_fit(name, 46):<46} {'accepted' if one.mutant.accepted else 'NOBODY'}")
+            if one.mutant.accepted:
+                lines.append(f"    {one.mutant.accepted}")
+    killed = sum(one.killed for one in judged)
+    accepted = sum(not one.killed and one.accounted for one in judged)
+    lines.append("-" * width)
+    alive = len(judged) - killed - accepted
+    lines.append(f"{len(judged)} mutants: {killed} killed, {accepted} accepted, {alive} alive")
+    return lines
+
+
+def _fit(text: str, room: int) -> str:
+    return text if len(text) <= room else text[: room - 1] + "…"
