@@ -62,7 +62,8 @@ class Judge:
         return None if solo.error is None else finding(bound.law, solo.error, bound.part)
 
     def recovery_failed(self, solo: Solo) -> Finding | None:
-        if solo.error is None:
+        only = self.spec.options["only"]
+        if solo.error is None or (only and self.spec.recovers.id not in only):
             return None
         assert self.spec.recover is not None
         return finding(self.spec.recovers, solo.error, self.spec.recover)
