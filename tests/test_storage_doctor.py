@@ -3,10 +3,10 @@
 import os
 
 import pytest
-from test_eukhe_failing_system import FailingSystem
 
 from eukhe.errors import StorageError, StorageExists, StorageNotFound
 from eukhe.storage import Storage, examine, put, read_storage, repair
+from tests.test_eukhe_failing_system import FailingSystem
 
 
 def entry(id, body="text"):

@@ -6,10 +6,10 @@ import errno
 import os
 
 import pytest
-from test_eukhe_failing_system import FailingSystem
 
 from eukhe.errors import StorageDamaged, StorageError, StorageFailed, StorageUnusable
 from eukhe.storage import Storage, put, read_storage
+from tests.test_eukhe_failing_system import FailingSystem
 
 WRITES = frozenset({"pwrite", "fsync", "ftruncate", "open"})
 

@@ -5,11 +5,11 @@ import subprocess
 import sys
 
 import pytest
-from test_eukhe_failing_system import FailingSystem
 
 from eukhe.errors import StorageDamaged, StorageFailed, StorageNotFound
 from eukhe.storage import Storage, put, read_storage
 from eukhe.system import OsSystem
+from tests.test_eukhe_failing_system import FailingSystem
 
 
 def entry(id, body="text"):

@@ -60,7 +60,12 @@ class Hold:
         try:
             yield
         finally:
-            self.system.flock(self._directory, fcntl.LOCK_UN)
+            try:
+                self.system.flock(self._directory, fcntl.LOCK_UN)
+            except OSError:
+                # Others wait for this lock, and it goes for certain when its descriptor does.
+                self.close()
+                raise
 
     @contextmanager
     def changing(self, call: str) -> Iterator[None]:
