@@ -16,7 +16,7 @@ from os.path import exists
 from pathlib import Path
 from time import time as now
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -43,6 +43,13 @@ def _keyword_default(path: str, *, make: Callable[..., None] = os.mkdir) -> None
 
 def _nested_default(path: str, calls: tuple[tuple[Callable[..., None], ...], ...] = ((os.mkdir,),)) -> None:
     calls[0][0](path)
+
+
+class Calls(NamedTuple):
+    """Functions in a tuple with names."""
+
+    make: Callable[..., None]
+    name: str
 
 
 class _Slotted:
@@ -177,3 +184,38 @@ def test_outside_a_process_dates_are_real() -> None:
     with interposed():
         assert moment.now().year > 2023 and abs(moment.now().timestamp() - time.time()) < 60
         assert datetime.date.today() == datetime.datetime.fromtimestamp(time.time()).date()
+
+
+def test_what_a_test_has_patched_itself_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    real = os.rename
+
+    def counted(source: str, target: str) -> None:
+        calls.append(target)
+        real(source, target)
+
+    monkeypatch.setattr(os, "rename", counted)
+    machine = Machine()
+    with interposed(), process_of(machine):
+        open("/a", "w").close()
+        os.rename("/a", "/b")
+    assert os.rename is counted and calls == ["/b"] and machine.freeze().tree() == {"b": b""}
+
+
+def test_a_holder_that_changes_during_the_run_keeps_the_change() -> None:
+    table, items = {"make": os.mkdir}, ["first", os.mkdir]
+    with interposed():
+        table["make"] = print  # type: ignore[assignment]
+        items.insert(0, "new first")
+    assert table == {"make": print} and items[:2] == ["new first", "first"]
+    assert type(items[2]).__name__ == "builtin_function_or_method"
+
+
+def test_a_named_tuple_is_exchanged_as_one() -> None:
+    machine = Machine()
+    calls = Calls(os.mkdir, "name")
+    holder = {"calls": calls}
+    with interposed(), process_of(machine):
+        assert type(holder["calls"]) is Calls
+        holder["calls"].make("/made")
+    assert holder["calls"] is calls and machine.freeze().tree() == {"made": "dir"}

@@ -1,19 +1,23 @@
-"""The users of the simulated machine: root, and one for each other number that a process runs as.
+"""The users of the simulated machine, and its name: root, and one for each other number that a process runs as.
 
 `os.path.expanduser`, `shutil.chown`, `Path.owner` and `getpass.getuser` ask `pwd` and `grp`, which read the host's
 files in C. Inside a process a uid other than 0 is called `user<uid>` and is at home in `/home/user<uid>`; groups
-alike.
+alike. The host is called `simulated`, as `os.uname` says too.
 """
 
 from __future__ import annotations
 
+import _socket
 import grp
 import pwd
+import socket
 from typing import Any
 
 from simfs.machine.system import SimSystem
 from simfs.patch.inside import current_process
 from simfs.patch.standin import StandIn, answered_by
+
+HOST = "simulated"
 
 
 def _name_of(number: int) -> str:
@@ -62,8 +66,12 @@ def _groups(system: SimSystem) -> list[grp.struct_group]:
     return [_group(number) for number in sorted({0, current_process().gid})]
 
 
+def _host(system: SimSystem) -> str:
+    return HOST
+
+
 def account_stand_ins() -> list[tuple[Any, str, StandIn]]:
-    """Module, name in it, stand-in, for `pwd` and `grp`."""
+    """Module, name in it, stand-in, for `pwd`, `grp` and the host's name."""
     answers = (
         (pwd, "getpwuid", _user_by_number),
         (pwd, "getpwnam", _user_by_name),
@@ -72,4 +80,7 @@ def account_stand_ins() -> list[tuple[Any, str, StandIn]]:
         (grp, "getgrnam", _group_by_name),
         (grp, "getgrall", _groups),
     )
-    return [(m, name, answered_by(f"{m.__name__}.{name}", getattr(m, name), answer)) for m, name, answer in answers]
+    made = [(m, name, answered_by(f"{m.__name__}.{name}", getattr(m, name), answer)) for m, name, answer in answers]
+    host = answered_by("socket.gethostname", socket.gethostname, _host)
+    made.extend((module, "gethostname", host) for module in (socket, _socket))
+    return made

@@ -161,7 +161,7 @@ def date_pairs() -> list[tuple[Any, Any]]:
     """What to exchange for what: the two classes, and their methods that somebody had taken hold of (`now`, ...)."""
     pairs: list[tuple[Any, Any]] = [(record.real, record.fake) for record in _RECORDS]
     for holder in gc.get_referrers(RealDate, RealDatetime):
-        if isinstance(holder, BuiltinMethodType) and holder.__name__ in _OURS:
+        if type(holder) is BuiltinMethodType and holder.__name__ in _OURS:
             fake = SimDatetime if holder.__self__ is RealDatetime else SimDate
             pairs.append((holder, getattr(fake, holder.__name__)))
     return pairs

@@ -34,9 +34,13 @@ from simfs.patch.locks import lock_places, lock_stand_ins
 from simfs.patch.modulescan import ModuleScan
 from simfs.patch.openfiles import host_file_places, open_descriptors
 from simfs.patch.oscalls import io_stand_ins, os_stand_ins
-from simfs.patch.references import Place, find_places
+from simfs.patch.places import Place, swap_in_class, swap_item
+from simfs.patch.references import find_places
 from simfs.patch.standin import StandIn
 from simfs.patch.streams import seed_stand_in, stream_stand_ins
+
+PLACES_MAX = 5000
+"""How many places are kept from one exploration to the next."""
 
 
 class Interposition:
@@ -46,9 +50,9 @@ class Interposition:
         homes = [*os_stand_ins(), *io_stand_ins(), *clock_stand_ins(), *stream_stand_ins()]
         homes += [*account_stand_ins(), *lock_stand_ins(), *forbidden_stand_ins(), *host_doors()]
         self.stand_ins = list({id(record): record for _, _, record in homes}.values())
-        self._homes = [Place(partial(setattr, *home[:2]), home[2].real, home[2].fake) for home in homes]
+        self._homes = [Place(partial(swap_item, vars(m), name), record.real, record.fake) for m, name, record in homes]
         seed = seed_stand_in()
-        self._homes.append(Place(partial(setattr, random.Random, "seed"), seed.real, seed.fake))
+        self._homes.append(Place(partial(swap_in_class, random.Random, "seed"), seed.real, seed.fake))
         self._scan = ModuleScan(self.stand_ins)
         self._by_real = {id(record.real): record for record in self.stand_ins}
         self._found: list[Place] = []
@@ -61,6 +65,8 @@ class Interposition:
     def begin(self) -> None:
         """Stand-ins in."""
         self._utc = UtcForNow()
+        if len(self._found) > PLACES_MAX:
+            self._found_again()
         for place in self._homes:
             place.patch()
         for place in self._found:
@@ -96,11 +102,17 @@ class Interposition:
         for module, name in self._scan.bindings():
             record = self._by_real.get(id(vars(module).get(name)))
             if record is not None:
-                self._take(Place(partial(vars(module).__setitem__, name), record.real, record.fake))
+                self._take(Place(partial(swap_item, vars(module), name), record.real, record.fake))
 
     def _exchange_the_rest(self) -> None:
         """References of which no module knows, of those functions that have more than were accounted for."""
-        grown = [record for record in self.stand_ins if _count(record) > record.known]
+        grown = []
+        for record in self.stand_ins:
+            count = _count(record)
+            if record.known < 0 or count > record.known:
+                grown.append(record)
+            else:
+                record.known = count  # Somebody has let go of it; the next one to take hold must be noticed.
         if not grown:
             return
         for place in find_places([(record.real, record.fake) for record in grown]):
@@ -125,6 +137,14 @@ class Interposition:
                 place.patch()
             if not self._files:
                 self._harmless = descriptors
+
+    def _found_again(self) -> None:
+        """Too many places were of objects that are no more: start over with those that are."""
+        self._found.clear()
+        self._seen.clear()
+        self._date_holders.clear()
+        for record in self.stand_ins:
+            record.known = -1
 
     def _take(self, place: Place) -> None:
         place.patch()

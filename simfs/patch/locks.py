@@ -26,7 +26,7 @@ from simfs.machine.errors import Deadlock
 from simfs.machine.process import Process
 from simfs.patch.inside import current_process, simulated
 from simfs.patch.modulescan import is_left_alone
-from simfs.patch.references import Place
+from simfs.patch.places import Place, Swap, swap_in_class, swap_item
 from simfs.patch.standin import StandIn, stand_in
 
 RealLock: Any = _thread.allocate_lock
@@ -171,17 +171,18 @@ def _is_standard(module: ModuleType) -> bool:
 
 def _places_of(module: ModuleType) -> Iterator[Place]:
     for name, value in list(vars(module).items()):
-        if type(value) in _KINDS:
-            yield _place(partial(setattr, module, name), value)
-        elif isinstance(value, type) and value.__module__ == module.__name__:
+        kind = type(value)
+        if kind in _KINDS:
+            yield _place(partial(swap_item, vars(module), name), value)
+        elif issubclass(kind, type) and value.__module__ == module.__name__:
             for attribute, held in list(vars(value).items()):
                 if type(held) in _KINDS:
-                    yield _place(partial(type.__setattr__, value, attribute), held)
-        elif type(value).__module__ == module.__name__:
-            for attribute, held in list(getattr(value, "__dict__", {}).items()):
+                    yield _place(partial(swap_in_class, value, attribute), held)
+        elif kind.__module__ == module.__name__ and type(space := getattr(value, "__dict__", None)) is dict:
+            for attribute, held in list(space.items()):
                 if type(held) in _KINDS:
-                    yield _place(partial(value.__dict__.__setitem__, attribute), held)
+                    yield _place(partial(swap_item, space, attribute), held)
 
 
-def _place(put: Any, real: Any) -> Place:
-    return Place(put, real, ProcessLock(real, type(real) is RealRLock))
+def _place(swap: Swap, real: Any) -> Place:
+    return Place(swap, real, ProcessLock(real, type(real) is RealRLock))

@@ -17,8 +17,9 @@ from typing import Any
 
 from simfs.patch.escape import escaped
 from simfs.patch.inside import simulated
+from simfs.patch.places import Place
 from simfs.patch.rawfile import RealFileIO
-from simfs.patch.references import Place, find_places
+from simfs.patch.references import find_places
 from simfs.patch.standin import StandIn
 
 _KINDS = frozenset((io.TextIOWrapper, io.BufferedWriter, io.BufferedReader, io.BufferedRandom, RealFileIO))

@@ -29,6 +29,7 @@ from simfs.machine.process import ProcessKilled
 from simfs.machine.refused import REFUSED
 from simfs.machine.system import SimSystem
 from simfs.patch import opening, rawfile
+from simfs.patch.accounts import HOST
 from simfs.patch.inside import current_process
 from simfs.patch.standin import StandIn, answered_by, modelled, refused
 
@@ -53,7 +54,7 @@ def _terminal(system: SimSystem, *args: Any) -> Any:
 
 
 def _uname(system: SimSystem) -> os.uname_result:
-    return os.uname_result(("Linux", "simulated", "6.1.0", "#1 SMP", "x86_64"))
+    return os.uname_result(("Linux", HOST, "6.1.0", "#1 SMP", "x86_64"))
 
 
 def _times(system: SimSystem) -> os.times_result:

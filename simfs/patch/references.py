@@ -9,78 +9,62 @@ What can be changed in place is: dicts, lists, sets, cells, partials, attributes
 attributes, defaults, static and class methods. A tuple or frozenset is exchanged for a new one wherever it is held.
 What cannot be changed (a suspended frame, an iterator, a cache around a function) keeps the real function: what that
 may do to the real disk is the tripwire's business.
+
+Objects are only ever looked at by their type, never by `isinstance`: lazy proxies must not wake up.
 """
 
 from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from types import CellType, FrameType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
 
+from simfs.patch import places
 from simfs.patch.modulescan import is_left_alone
+from simfs.patch.places import Place, Swap
 from simfs.patch.standin import StandIn
 
+HEAP_TYPE = 1 << 9
 TUPLES_DEEP = 6
 """How many tuples within tuples are looked through."""
 
-HEAP_TYPE = 1 << 9
-
-Put = Callable[[Any], None]
-
-
-class Place:
-    """Somewhere a reference is held, and the two things that may be held there."""
-
-    __slots__ = ("fake", "put", "real")
-
-    def __init__(self, put: Put, real: Any, fake: Any) -> None:
-        self.put = put
-        self.real = real
-        self.fake = fake
-
-    def patch(self) -> None:
-        """Let the stand-in be held."""
-        self._hold(self.fake)
-
-    def restore(self) -> None:
-        """Let the real thing be held."""
-        self._hold(self.real)
-
-    def _hold(self, value: Any) -> None:
-        try:
-            self.put(value)
-        except (AttributeError, TypeError):  # A read-only attribute of a C type: it keeps what it has.
-            pass
+Pairs = dict[int, tuple[Any, Any]]
+"""Identity of what is looked for -> (it, what to hold in its stead)."""
 
 
 def find_places(pairs: list[tuple[Any, Any]]) -> list[Place]:
     """Every place on the heap that can be changed and holds the first of one of the (real, fake) pairs."""
-    fakes = {id(pair[0]): pair for pair in pairs}
-    alone = {id(vars(m)) for name, m in list(sys.modules.items()) if isinstance(m, ModuleType) and is_left_alone(name)}
-    places: list[Place] = []
+    fakes: Pairs = {id(pair[0]): pair for pair in pairs}
+    alone = {id(vars(m)) for name, m in list(sys.modules.items()) if type(m) is ModuleType and is_left_alone(name)}
+    found: list[Place] = []
     for _ in range(TUPLES_DEEP):
         wanted = [pair[0] for pair in fakes.values()]
         holders = gc.get_referrers(*wanted)
         ours = alone | {id(x) for x in (wanted, holders, fakes, pairs)} | {id(pair) for pair in fakes.values()}
         owners = _class_dicts(holders)
-        renewed: dict[int, tuple[Any, Any]] = {}
+        renewed: Pairs = {}
         for holder in holders:
-            if id(holder) in ours or isinstance(holder, (StandIn, Place, FrameType)):
+            kind = type(holder)
+            if id(holder) in ours or kind in (StandIn, Place, FrameType):
                 continue
-            if type(holder) in (tuple, frozenset):
-                parts = [fakes[id(x)][1] if id(x) in fakes else x for x in holder]
-                renewed[id(holder)] = (holder, type(holder)(parts))
+            if issubclass(kind, (tuple, frozenset)):
+                renewed[id(holder)] = (holder, _with_fakes(holder, kind, fakes))
                 continue
-            for put, held in _puts(holder, fakes, owners.get(id(holder))):
-                places.append(Place(put, *fakes[id(held)]))
+            for swap, held in _swaps(holder, kind, fakes, owners.get(id(holder))):
+                found.append(Place(swap, *fakes[id(held)]))
         if not renewed:
             break
         fakes = renewed
         alone |= {id(holders)}
-    return places
+    return found
+
+
+def _with_fakes(holder: Any, kind: Any, fakes: Pairs) -> Any:
+    parts = [fakes[id(x)][1] if id(x) in fakes else x for x in holder]
+    return tuple.__new__(kind, parts) if issubclass(kind, tuple) else frozenset.__new__(kind, parts)
 
 
 def _class_dicts(holders: list[Any]) -> dict[int, type]:
@@ -91,84 +75,63 @@ def _class_dicts(holders: list[Any]) -> dict[int, type]:
     wanted = {id(d) for d in dicts}
     found: dict[int, type] = {}
     for cls in gc.get_referrers(*dicts):
-        if isinstance(cls, type):
+        if issubclass(type(cls), type):
             for part in gc.get_referents(cls):
                 if id(part) in wanted:
                     found[id(part)] = cls
     return found
 
 
-def _puts(holder: Any, fakes: dict[int, tuple[Any, Any]], owner: type | None) -> Iterator[tuple[Put, Any]]:
-    """Ways to set each of the references in `holder` that are in `fakes`, with what they hold now."""
-    kind = type(holder)
+def _swaps(holder: Any, kind: type, fakes: Pairs, owner: type | None) -> Iterator[tuple[Swap, Any]]:
+    """Ways to exchange each of the references in `holder` that are in `fakes`, with what they hold now."""
     if owner is not None:
         for name, value in list(holder.items()):
             if id(value) in fakes:
-                yield partial(type.__setattr__, owner, name), value
-    elif isinstance(holder, dict):
+                yield partial(places.swap_in_class, owner, name), value
+    elif issubclass(kind, dict):
         for key, value in list(dict.items(holder)):
             if id(value) in fakes:
-                yield partial(dict.__setitem__, holder, key), value
-    elif isinstance(holder, list):
-        for index, value in enumerate(holder):
-            if id(value) in fakes:
-                yield partial(list.__setitem__, holder, index), value
-    elif isinstance(holder, set):
-        for value in [x for x in holder if id(x) in fakes]:
-            yield partial(_put_in_set, holder, list(fakes[id(value)])), value
+                yield partial(places.swap_item, holder, key), value
+    elif issubclass(kind, list):
+        for value in [x for x in list.__iter__(holder) if id(x) in fakes]:
+            yield partial(places.swap_in_list, holder), value
+    elif issubclass(kind, set):
+        for value in [x for x in set.__iter__(holder) if id(x) in fakes]:
+            yield partial(places.swap_in_set, holder), value
     elif kind is CellType:
-        if id(holder.cell_contents) in fakes:
-            yield partial(setattr, holder, "cell_contents"), holder.cell_contents
+        yield partial(places.swap_in_cell, holder), holder.cell_contents
     elif kind is FunctionType:
         if id(holder.__defaults__) in fakes:
-            yield partial(setattr, holder, "__defaults__"), holder.__defaults__
-    elif isinstance(holder, partial):
-        yield from _puts_in_partial(holder, fakes)
+            yield partial(places.swap_defaults, holder), holder.__defaults__
+    elif issubclass(kind, partial):
+        for value in (holder.func, holder.args):
+            if id(value) in fakes:
+                yield partial(places.swap_in_partial, holder), value
     elif kind in (staticmethod, classmethod):
         if id(holder.__func__) in fakes:
-            yield holder.__init__, holder.__func__
-    else:
-        yield from _puts_in_object(holder, fakes)
+            yield partial(places.swap_in_method, holder), holder.__func__
+    elif not issubclass(kind, (type, ModuleType)):
+        yield from _swaps_in_object(holder, kind, fakes)
 
 
-def _put_in_set(holder: set[Any], pair: list[Any], value: Any) -> None:
-    holder.difference_update(pair)
-    holder.add(value)
-
-
-def _puts_in_partial(holder: partial[Any], fakes: dict[int, tuple[Any, Any]]) -> Iterator[tuple[Put, Any]]:
-    def put_function(value: Any) -> None:
-        holder.__setstate__((value, holder.args, holder.keywords, vars(holder)))  # type: ignore[attr-defined]
-
-    def put_arguments(value: Any) -> None:
-        holder.__setstate__((holder.func, value, holder.keywords, vars(holder)))  # type: ignore[attr-defined]
-
-    if id(holder.func) in fakes:
-        yield put_function, holder.func
-    if id(holder.args) in fakes:
-        yield put_arguments, holder.args
-
-
-def _puts_in_object(holder: Any, fakes: dict[int, tuple[Any, Any]]) -> Iterator[tuple[Put, Any]]:
+def _swaps_in_object(holder: Any, kind: type, fakes: Pairs) -> Iterator[tuple[Swap, Any]]:
     """Attributes of an instance: those without a dict of their own yet, and slots."""
-    if isinstance(holder, (type, ModuleType)):
-        return
     try:
         namespace = object.__getattribute__(holder, "__dict__")
     except AttributeError:
-        namespace = {}
+        namespace = None
     if type(namespace) is dict:
         for name, value in list(namespace.items()):
             if id(value) in fakes:
-                yield partial(dict.__setitem__, namespace, name), value
-    for cls in type(holder).__mro__:
+                yield partial(places.swap_item, namespace, name), value
+    for cls in kind.__mro__:
         if not cls.__flags__ & HEAP_TYPE:
             continue  # The attributes of a C type cannot be set.
         for member in vars(cls).values():
-            if isinstance(member, MemberDescriptorType):
+            if type(member) is MemberDescriptorType:
                 try:
                     value = member.__get__(holder)
-                except AttributeError:
+                except (AttributeError, TypeError):
                     continue
                 if id(value) in fakes:
-                    yield partial(member.__set__, holder), value
+                    yield partial(places.swap_slot, member, holder), value
