@@ -1,10 +1,10 @@
-"""Ops and causes in words: what a person would say happened at a line of the program."""
+"""Ops in words: what a person would say happened at a line of the program."""
 
 from __future__ import annotations
 
-import textwrap
+from pathlib import PurePath
 
-from simfs.explore.verdict import BootRecord, Counterexample
+from reports.paths import below, fitted
 from simfs.machine.ops import (
     Ack,
     Close,
@@ -23,9 +23,12 @@ from simfs.machine.ops import (
     Unlink,
     Write,
 )
+from simfs.machine.site import Site
 
-LOST_SHOWN = 4
-"""Lost ops that the cause names, at most."""
+_VERBS: list[tuple[type[Op], str]] = [
+    (Write, "write"), (Truncate, "truncate"), (Link, "link"), (FlushAll, "sync"), (Close, "close"),
+    (Lock, "lock"), (Ack, "PROMISE"), (Effect, "EFFECT"), (Note, "note"),
+]  # fmt: skip
 
 
 def verb(op: Op) -> str:
@@ -42,41 +45,87 @@ def verb(op: Op) -> str:
         return "fsync!"
     if isinstance(op, Meta):
         return {"mode": "chmod", "owner": "chown", "times": "utime", "xattr": "setxattr"}[op.what]
-    names: list[tuple[type[Op], str]] = [
-        (Write, "write"), (Truncate, "truncate"), (Link, "link"), (FlushAll, "sync"), (Close, "close"),
-        (Lock, "lock"), (Ack, "PROMISE"), (Effect, "EFFECT"), (Note, "note"),
-    ]  # fmt: skip
-    return next(name for kind, name in names if isinstance(op, kind))
+    return next((name for kind, name in _VERBS if isinstance(op, kind)), type(op).__name__.lower())
 
 
-def detail(op: Op, room: int = 40) -> str:
-    """What the call was about: path, bytes, label."""
-    if isinstance(op, Write):
-        return f"{op.path} {len(op.data)} bytes at {op.offset}"
-    if isinstance(op, Truncate):
-        return f"{op.path} to {op.size} bytes"
+def detail(op: Op, room: int = 40, root: str = "/") -> str:
+    """What the call was about, within `room` characters; paths as seen from `root`."""
     if isinstance(op, Rename):
-        return f"{op.path} -> {op.to_path}"
-    if isinstance(op, Create) and op.kind == "symlink":
-        return f"{op.path} -> {op.target}"
-    if isinstance(op, Flush) and op.is_dir:
-        return f"{op.path} (directory)"
-    if isinstance(op, FailedFlush):
-        return f"{op.path} failed"
-    if isinstance(op, Meta):
-        return f"{op.path} {meta_text(op)}"
-    if isinstance(op, Lock):
-        return f"{op.path} {op.how}"
+        half = (room - 4) // 2
+        source, target = below(op.path, root), below(op.to_path, root)
+        source = fitted(source, max(half, room - 4 - len(target)))
+        return f"{source} -> {fitted(target, room - 4 - len(source))}"
     if isinstance(op, Ack | Effect):
-        return op.label if op.value is None else f"{op.label}={short(repr(op.value), room)}"
+        return short(told(op.label, op.value, room), room)
     if isinstance(op, Note):
-        return op.text
-    return op.path
+        return short(op.text, room)
+    if isinstance(op, FlushAll):
+        return "everything" if op.device is None else "a whole filesystem"
+    extra = _extra(op)
+    path = below(op.path, root)
+    if isinstance(op, Flush | FailedFlush) and op.is_dir:
+        path = path.rstrip("/") + "/"
+    return f"{fitted(path, room - len(extra))}{extra}"
+
+
+def _extra(op: Op) -> str:
+    """What is said behind the path."""
+    if isinstance(op, Write):
+        return f" {count(len(op.data), 'byte')} at {op.offset}"
+    if isinstance(op, Truncate):
+        return f" to {count(op.size, 'byte')}"
+    if isinstance(op, Create) and op.kind == "symlink":
+        return f" -> {op.target}"
+    if isinstance(op, FailedFlush):
+        return " failed"
+    if isinstance(op, Meta):
+        return f" {meta_text(op)}"
+    return f" {op.how}" if isinstance(op, Lock) else ""
+
+
+def told(label: str, value: object, room: int = 40) -> str:
+    """A promise or effect: its label, and its value when it has one."""
+    return label if value is None else f"{label}={short(repr(value), room)}"
+
+
+def thing(op: Op, root: str = "/") -> str:
+    """What an op made, as the subject of a sentence."""
+    path = below(op.path, root)
+    if isinstance(op, Write):
+        return f"the {count(len(op.data), 'byte')} written to {path}"
+    if isinstance(op, Create | Link):
+        return f"the entry of {path}"
+    if isinstance(op, Unlink):
+        return f"the removal of {path}"
+    if isinstance(op, Rename):
+        return _renamed(op, root)
+    if isinstance(op, Truncate):
+        return f"the truncation of {path} to {count(op.size, 'byte')}"
+    return f"the {verb(op)} of {path}"
+
+
+def _renamed(op: Rename, root: str) -> str:
+    source, target = below(op.path, root), below(op.to_path, root)
+    return f"the exchange of {source} and {target}" if op.exchange else f"the rename of {source} to {target}"
 
 
 def meta_text(op: Meta) -> str:
     """The new value of an attribute, shortly."""
     return f"{op.value:04o}" if op.what == "mode" and isinstance(op.value, int) else short(repr(op.value), 24)
+
+
+def place(site: Site | None, room: int = 26) -> str:
+    """A call site with the directory of its file, because two files may have one name: `storage/hands.py:93`."""
+    if site is None:
+        return ""
+    path = PurePath(site.file)
+    text = f"{path.parent.name}/{path.name}:{site.line}" if path.parent.name else f"{path.name}:{site.line}"
+    return text if len(text) <= room else fitted(f"{path.name}:{site.line}", room)
+
+
+def count(number: int, unit: str) -> str:
+    """"1 byte", "2 bytes"."""
+    return f"{number:,} {unit}{'s' * (number != 1)}"
 
 
 def short(text: str, room: int) -> str:
@@ -85,59 +134,4 @@ def short(text: str, room: int) -> str:
     if len(text) <= room:
         return text
     keep = (room - 3) // 2
-    return f"{text[: room - 3 - keep]}...{text[-keep:]}"
-
-
-def cause_lines(found: Counterexample, width: int) -> list[str]:
-    """Why: which ops were not durable when something was promised, by call site; and the advice, if there is any."""
-    last = next((boot for boot in reversed(found.boots) if boot.crash is not None), None)
-    lines: list[str] = []
-    if last is None:
-        lines += _say("No power was lost: the laws see what the processes left.", width)
-    else:
-        lines += _lost(last, width)
-    if found.advice is not None:
-        for text in found.advice.lines():
-            lines += _say(text, width)
-    return lines
-
-
-def _lost(boot: BootRecord, width: int) -> list[str]:
-    assert boot.crash is not None
-    issued = boot.issued
-    promises = [op for op in issued if isinstance(op, Ack)]
-    gone = [op for op in issued if boot.fates.get(op.index, "durable") not in ("durable", "kept")]
-    if not gone:
-        return _say("Nothing that was issued is lost: the order of the calls is wrong, not a flush missing.", width)
-    before = [op for op in gone if promises and op.index < promises[-1].index]
-    lines: list[str] = []
-    for op in (before or gone)[:LOST_SHOWN]:
-        text = f"{_thing(op)} ({op.site}) had not been flushed when "
-        if before:
-            promise = next(p for p in promises if p.index > op.index)
-            text += f"{short(detail(promise), 40)} was promised ({promise.site})."
-        else:
-            text += "the power went."
-        lines += _say(text, width)
-    left_out = len(before or gone) - LOST_SHOWN
-    if left_out > 0:
-        lines += _say(f"and {left_out} more.", width)
-    return lines
-
-
-def _thing(op: Op) -> str:
-    if isinstance(op, Write):
-        return f"The {len(op.data)} bytes written to {op.path}"
-    if isinstance(op, Create | Link):
-        return f"The entry of {op.path}"
-    if isinstance(op, Unlink):
-        return f"The removal of {op.path}"
-    if isinstance(op, Rename):
-        return f"The rename of {op.path} to {op.to_path}"
-    if isinstance(op, Truncate):
-        return f"The truncation of {op.path} to {op.size} bytes"
-    return f"The {verb(op)} of {op.path}"
-
-
-def _say(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+    return f"{text[: room - 3 - keep]}...{text[len(text) - keep :]}"

@@ -1,47 +1,60 @@
-"""What readers saw before the crash against what the disk held after it, path by path."""
+"""What readers saw before the crash against what the disk held after it, path by path.
+
+Changed paths first come with both contents; unchanged files have one line each; unchanged directories are told only
+when they are empty, since the paths of what they hold name them.
+"""
 
 from __future__ import annotations
 
-from reports.describe import short
+from reports.describe import count, short
+from reports.paths import below, fitted
 from simfs.explore.verdict import Counterexample
 
-PATHS_SHOWN = 20
+PATHS_MAX = 16
+"""Unchanged paths that are listed, at most."""
+
+Tree = dict[str, str | bytes]
 
 
-def tree_diff(found: Counterexample, width: int) -> list[str]:
-    """A line or three for each path: unchanged ones in one line, changed ones with both contents."""
+def tree_diff(found: Counterexample, width: int, root: str = "/") -> list[str]:
+    """Lines of at most `width` columns; paths as seen from `root`."""
     crashed = next((boot for boot in reversed(found.boots) if boot.crash is not None), None)
     if crashed is None:
-        return _same(found.recovered, width)
-    lines: list[str] = []
-    changed = False
-    for path in sorted(crashed.seen.keys() | crashed.left.keys()):
-        seen, left = crashed.seen.get(path), crashed.left.get(path)
-        if seen == left:
-            lines.append(f"    {short('/' + path, width - 30)}  {content(left, 24)}")
-            continue
-        changed = True
-        lines.append(f"  ! {short('/' + path, width - 6)}")
-        lines.append(f"      readers saw  {content(seen, width - 20)}")
-        lines.append(f"      disk kept    {content(left, width - 20)}")
-    if not changed:
-        lines.append("    (all that readers saw)")
-    if len(lines) > 3 * PATHS_SHOWN:
-        lines = [line for line in lines if not line.startswith("    /")][: 3 * PATHS_SHOWN]
-        lines.append("    ... unchanged paths are left out")
+        return _unchanged(found.recovered, found.recovered, width, root) or ["    (nothing)"]
+    lines = _changes(crashed.seen, crashed.left, ("readers saw", "disk kept"), width, root)
+    lines += _unchanged(crashed.seen, crashed.left, width, root)
+    if not lines:
+        lines.append("    (nothing)")
     if found.recovered != crashed.left:
-        lines.append("  after recovery:")
-        for path in sorted(found.recovered.keys() | crashed.left.keys()):
-            before, after = crashed.left.get(path), found.recovered.get(path)
-            if before != after:
-                lines.append(f"  ! {short('/' + path, width - 6)}")
-                lines.append(f"      recovered    {content(after, width - 20)}")
+        lines.append("  and after recovery:")
+        lines += _changes(crashed.left, found.recovered, ("before", "after"), width, root)
     return lines
 
 
-def _same(tree: dict[str, str | bytes], width: int) -> list[str]:
-    lines = [f"    {short('/' + path, width - 30)}  {content(tree[path], 24)}" for path in sorted(tree)]
-    return lines[: 3 * PATHS_SHOWN]
+def _changes(before: Tree, after: Tree, words: tuple[str, str], width: int, root: str) -> list[str]:
+    lines = []
+    for path in sorted(before.keys() | after.keys()):
+        one, other = before.get(path), after.get(path)
+        if one != other:
+            lines.append(f"  ! {fitted(below('/' + path, root), width - 6)}")
+            lines.append(f"      {words[0]:<12} {content(one, width - 20)}")
+            lines.append(f"      {words[1]:<12} {content(other, width - 20)}")
+    return lines
+
+
+def _unchanged(before: Tree, after: Tree, width: int, root: str) -> list[str]:
+    same = [path for path in sorted(after) if before.get(path) == after[path] and not _holds(path, before, after)]
+    names = {path: fitted(below("/" + path, root), width - 34) for path in same[:PATHS_MAX]}
+    room = max(map(len, names.values()), default=0)
+    lines = [f"    {name:<{room}}  {content(after[path], width - room - 7)}" for path, name in names.items()]
+    if len(same) > PATHS_MAX:
+        lines.append(f"    ... and {len(same) - PATHS_MAX} more unchanged")
+    return lines
+
+
+def _holds(path: str, *trees: Tree) -> bool:
+    """Whether a path is a directory that holds something in one of the trees."""
+    return any(other.startswith(path + "/") for tree in trees for other in tree)
 
 
 def content(value: str | bytes | None, room: int) -> str:
@@ -49,14 +62,14 @@ def content(value: str | bytes | None, room: int) -> str:
     if value is None:
         return "(not there)"
     if isinstance(value, str):
-        return "directory" if value == "dir" else value
+        return "directory" if value == "dir" else short(value, room)
     if not value:
         return "(empty file)"
     if not value.strip(b"\0"):
-        return f"{len(value)} NUL bytes"
-    size = f" ({len(value)} bytes)"
+        return count(len(value), "NUL byte")
+    size = f" ({count(len(value), 'byte')})"
     try:
-        text = value.decode()
+        text = repr(value.decode())
     except UnicodeDecodeError:
-        return short(repr(value)[1:], max(8, room - len(size))) + size
-    return short(repr(text), max(8, room - len(size))) + size
+        text = repr(value)[1:]
+    return short(text, max(8, room - len(size))) + size
