@@ -17,6 +17,8 @@ from typing import Any
 import eukhe
 from scenarios.mutants.mutant import Mutant, Wrapped
 
+__simfs_machinery__ = True
+
 KINDS = {
     "fsync": "flush",
     "fdatasync": "flush",

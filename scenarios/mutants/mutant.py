@@ -15,6 +15,8 @@ from typing import Any
 
 from scenarios.suites.storage import Wrap, as_it_is
 
+__simfs_machinery__ = True
+
 
 @dataclass(frozen=True, slots=True)
 class Mutant:

@@ -13,14 +13,13 @@ from typing import Any
 
 import simfs
 from eukhe.errors import StorageDamaged
-from eukhe.storage import rules, shell
+from eukhe.storage import hands, rules, shell
 from scenarios.mutants.calls import removals
 from scenarios.mutants.mutant import Mutant, Wrapped, exchanged
 from scenarios.suites.storage import MAIN, TRIED, StorageBuild, StorageScenario, Wrap, as_it_is
 from simfs.machine.machine import Machine
 
-REDUNDANT: dict[str, str] = {}
-"""Mutants that may live, by their name without the line, and the proof in a sentence."""
+__simfs_machinery__ = True
 
 
 def mutants() -> list[Mutant]:
@@ -92,16 +91,6 @@ class FillsUpTornTails(Wrapped):
         return data + b"\n"
 
 
-class DeafToErrors(Wrapped):
-    """Flushes that fail, and nobody hears of it."""
-
-    def fsync(self, fd: int) -> None:
-        try:
-            self.system.fsync(fd)
-        except OSError:
-            pass
-
-
 class ChangesWords(Wrapped):
     """What reaches the file is not what was committed."""
 
@@ -112,6 +101,18 @@ class ChangesWords(Wrapped):
 
 def _rule(name: str, instead: Callable[[Any], Any]) -> Callable[[], AbstractContextManager[Any]]:
     return lambda: exchanged(rules, name, instead)
+
+
+def _deaf(actions: dict[str, Any]) -> dict[str, Any]:
+    """A flush of main.jsonl that fails, and nobody hears of it."""
+
+    def flush(owner: Any, step: Any) -> None:
+        try:
+            actions["flush_main"](owner, step)
+        except OSError:
+            pass
+
+    return {**actions, "flush_main": flush}
 
 
 def _reading(instead: Callable[[Any], Any]) -> AbstractContextManager[Any]:
@@ -190,7 +191,7 @@ BY_HAND = (
     Mutant("the last line is not written again", "rule", broken=_rule("plan_open", _without("rewrite_last_line"))),
     Mutant("an open flushes no ancestor", "rule", broken=_rule("plan_open", _without("flush_ancestor"))),
     Mutant("a commit's plan writes no marker", "rule", broken=_rule("plan_commit", _without("write_marker"))),
-    Mutant("a failed flush goes unheard", "failure", lambda system, process: DeafToErrors(system)),
+    Mutant("a failed flush goes unheard", "failure", broken=lambda: exchanged(hands, "_ACTIONS", _deaf)),
     Mutant("what is written is not what was committed", "writing", lambda system, process: ChangesWords(system)),
     Mutant("damage is taken for a torn tail", "reading", broken=lambda: _reading(_stops_at_damage)),
 )

@@ -63,7 +63,7 @@ def differs_at(found: list[Changes], wanted: list[Changes]) -> str:
     for number, (one, other) in enumerate(zip(found, wanted, strict=False), 1):
         if one != other:
             return f"commit {number} is {short(one)} and not {short(other)}"
-    return f"the log has {commits(len(found))} and not {len(wanted)}"
+    return f"the log holds {commits(len(found))}, not {len(wanted)}"
 
 
 def commits(count: int) -> str:
