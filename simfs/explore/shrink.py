@@ -1,12 +1,15 @@
 """Making a violation smaller before anybody looks at it.
 
 Order of size: fewer legs (boots and crashes in recovery), then fewer ops before the last crash, then fewer ops lost,
-then fewer bytes lost of a torn write, then the earlier pick. What is tried: the search already visits crash points in
-order, so the first violation has the fewest ops; here the survivors at that same crash point are tried in order of
-size, and the first that breaks the same law is taken. """
+then fewer bytes lost of a torn write, then the earlier pick. What is tried: the search goes deep first, so a violation
+by two power losses is looked for again with one allowed. It visits crash points in order, so the first violation has
+the fewest ops; the survivors at that same crash point are tried in order of size, and the first that breaks the same
+law is taken. """
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import Any
 
 from simfs.disk.model import Disk, DiskModel, Pick
@@ -15,7 +18,7 @@ from simfs.explore.choices import Replayed
 from simfs.explore.cuts import stamp
 from simfs.explore.retrace import Retracer, issued_at
 from simfs.explore.scenario import Spec
-from simfs.explore.search import Violation, add
+from simfs.explore.search import Found, Inconclusive, OutOfBudget, Search, Violation, add
 from simfs.explore.stage import Before
 from simfs.explore.verdict import Crash, Leg
 from simfs.machine.ops import Op, Write
@@ -24,8 +27,38 @@ TRIES_MAX = 400
 """Leaves that are judged again at most."""
 
 
+SHALLOWER_MAX_S = 10.0
+"""Real time for the search for fewer power losses in a row."""
+
+
 def shrink(spec: Spec, model: DiskModel, attributes: dict[str, Any], base: Before, violation: Violation) -> Violation:
-    """The smallest violation of the same law at the same crash point; the one given when none is smaller."""
+    """The smallest violation of the same law that is found; the one given when none is smaller."""
+    fewer = with_fewer_losses(spec, model, attributes, base, violation)
+    return with_less_lost(spec, model, attributes, base, fewer)
+
+
+def with_fewer_losses(
+    spec: Spec, model: DiskModel, attributes: dict[str, Any], base: Before, violation: Violation
+) -> Violation:
+    """The same law broken after fewer power losses in a row, searched for with fewer allowed."""
+    law = violation.finding.law
+    laws = [bound for bound in spec.laws if bound.law.id == law.id]
+    for depth in range(1, sum(leg.crash is not None for leg in violation.path)):
+        shallower = replace(spec, laws=laws, options={**spec.options, "power_depth": depth})
+        try:
+            Search(shallower, model, attributes, base, time.monotonic() + SHALLOWER_MAX_S).run()
+        except Found as found:
+            if found.violation.finding.law.id == law.id:
+                return found.violation
+        except (Inconclusive, OutOfBudget):
+            return violation
+    return violation
+
+
+def with_less_lost(
+    spec: Spec, model: DiskModel, attributes: dict[str, Any], base: Before, violation: Violation
+) -> Violation:
+    """Of the survivors at the same crash point, those that lose the least and break the same law."""
     path = violation.path
     if len(path) != 1 or path[0].crash is None:
         return violation

@@ -1,7 +1,9 @@
 """Call sites: the line of the program under test that made a call.
 
 The innermost frame counts that is neither this package's machinery nor the standard library nor a patch engine:
-a person wants `storage.py:88`, not `pathlib.py:1045`. Which files are machinery is decided once for each file name.
+a person wants `storage.py:88`, not `pathlib.py:1045`. A module that stands between a program and its system calls (a
+wrapper that counts, fails or drops calls) says `__simfs_machinery__ = True`, and is passed over too. Which files are
+machinery is decided once for each file name.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ def call_site(depth: int = 1) -> Site | None:
         file = code.co_filename
         skip = known.get(file)
         if skip is None:
-            skip = is_machinery(file)
+            skip = known[file] = _judge(file) or bool(frame.f_globals.get("__simfs_machinery__"))
         if not skip:
             return Site(file, frame.f_lineno, code.co_name)
         frame = frame.f_back  # type: ignore[assignment]
