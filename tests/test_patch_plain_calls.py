@@ -18,6 +18,7 @@ from simfs.machine.ops import Close, Create, Flush, Rename, Unlink, Write
 from simfs.machine.process import ProcessKilled
 from simfs.patch import interposed
 from simfs.patch.alone import process_of
+from simfs.patch.interposition import Interposition
 
 
 @pytest.fixture
@@ -201,3 +202,13 @@ def test_code_that_a_dead_process_left_behind_reaches_no_disk_at_all(tmp_path: p
             process.switch()
         (tmp_path / "by the runner").mkdir()
     assert seen == ["killed"] * 3 and [p.name for p in tmp_path.iterdir()] == ["by the runner"]
+
+
+def test_only_the_outermost_block_sets_anything_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+    with interposed():
+        monkeypatch.setattr(Interposition, "begin", lambda self: begun.append("again"))
+        for _ in range(100):
+            with interposed(), process_of(Machine()):
+                open("/f", "w").close()
+    assert begun == [], "the cost of a run or a crash point does not depend on what is loaded"
