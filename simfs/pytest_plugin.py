@@ -1,0 +1,197 @@
+"""The pytest plugin: the fixture `simfs_check`, and options that hold for every use of it.
+
+    def test_settings(simfs_check):
+        simfs_check(SaveSettings)
+
+A broken law fails the test with the text report and no traceback: the report says more. Options: `--simfs-budget 60s`,
+`--simfs-disk MODELS`, `--simfs-report FILE` (the verdicts of all tests and all workers of pytest-xdist, as JSON), and
+`--simfs-replay TOKEN`: tests then run what the token says instead of searching; one whose scenario is another is
+skipped, and if none has the scenario the run fails, because nothing was replayed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPORT_VERSION = 1
+_UNITS_S = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
+_gathered = pytest.StashKey[list[dict[str, Any]]]()
+_replayed = pytest.StashKey[list[str]]()
+
+Check = Callable[..., Any]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options, in a group of their own."""
+    group = parser.getgroup("simfs", "crash simulation (simfs)")
+    group.addoption("--simfs-budget", metavar="TIME", help="time for each scenario and disk model, as 60s or 2m")
+    group.addoption("--simfs-disk", metavar="MODELS", help="disk models for every scenario, by commas, or 'all'")
+    group.addoption("--simfs-report", metavar="FILE", help="write the verdicts of simfs_check there, as JSON")
+    group.addoption("--simfs-replay", metavar="TOKEN", help="run what this token says instead of searching")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Options are checked before anything runs."""
+    config.stash[_gathered] = []
+    config.stash[_replayed] = []
+    seconds(config.getoption("--simfs-budget"))
+    models(config.getoption("--simfs-disk"))
+    token = config.getoption("--simfs-replay")
+    if token is not None:
+        from simfs.errors import BadToken
+        from simfs.explore.token import parse
+
+        try:
+            parse(token)
+        except BadToken as error:
+            raise pytest.UsageError(str(error)) from None
+
+
+def seconds(text: str | None) -> float | None:
+    """A time as a person writes it. Raises pytest.UsageError."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|)", text.strip())
+    if match is None or float(match[1]) == 0:
+        raise pytest.UsageError(f"--simfs-budget: {text!r} is no time, write 60s, 2m or 500ms")
+    return float(match[1]) * _UNITS_S[match[2]]
+
+
+def models(text: str | None) -> list[str] | None:
+    """Names of disk models. Raises pytest.UsageError for one that there is not."""
+    if text is None:
+        return None
+    from simfs.disk.models import models_named
+    from simfs.errors import UsageError
+
+    names = [name.strip() for name in text.split(",")]
+    try:
+        return [model.name for model in models_named("all" if names == ["all"] else names)]
+    except UsageError as error:
+        raise pytest.UsageError(f"--simfs-disk: {error}") from None
+
+
+@pytest.fixture
+def simfs_check(request: pytest.FixtureRequest) -> Check:
+    """`simfs.check` under the options of the command line: a function of a scenario and options of its own.
+
+    Options of the command line win. The test fails with the text report when a law is broken, and with the reason when
+    the search did not end. The answer is the `Verdict`.
+    """
+    config, where = request.config, request.node.nodeid
+
+    def check(scenario: Any, **options: Any) -> Any:
+        __tracebackhide__ = True
+        token = config.getoption("--simfs-replay")
+        if token is not None:
+            return _replay(config, token, scenario)
+        return _search(config, where, scenario, options)
+
+    return check
+
+
+def _search(config: pytest.Config, where: str, scenario: Any, options: dict[str, Any]) -> Any:
+    __tracebackhide__ = True
+    from simfs.errors import SimfsError
+    from simfs.explore.explorer import explore
+
+    budget, disk = seconds(config.getoption("--simfs-budget")), models(config.getoption("--simfs-disk"))
+    options = {**options, **({"budget": budget} if budget else {}), **({"disk": disk} if disk else {})}
+    try:
+        verdict = explore(scenario, **options)
+    except SimfsError as error:
+        pytest.fail(f"simfs: {error}", pytrace=False)
+    config.stash[_gathered].append(_as_json(where, verdict))
+    if verdict.counterexample is not None:
+        pytest.fail("\n" + verdict.counterexample.text(), pytrace=False)
+    if not verdict.ok:
+        pytest.fail(f"{verdict.scenario}: inconclusive on {verdict.disk}: {verdict.reason}", pytrace=False)
+    return verdict
+
+
+def _replay(config: pytest.Config, token: str, scenario: Any) -> Any:
+    __tracebackhide__ = True
+    from simfs.errors import SimfsError
+    from simfs.explore.explorer import replay
+    from simfs.explore.scenario import spec_of
+    from simfs.explore.token import parse
+
+    reference = spec_of(scenario).reference
+    if parse(token).scenario != reference:
+        pytest.skip(f"the token is of {parse(token).scenario}, this is {reference}")
+    config.stash[_replayed].append(reference)
+    try:
+        found = replay(token, scenario)
+    except SimfsError as error:
+        pytest.fail(f"simfs: {error}", pytrace=False)
+    pytest.fail("\n" + found.text(), pytrace=False)
+
+
+def _as_json(where: str, verdict: Any) -> dict[str, Any]:
+    found = verdict.counterexample
+    return {
+        "test": where,
+        "scenario": verdict.scenario,
+        "status": verdict.status,
+        "reason": verdict.reason,
+        "survived": verdict.survived,
+        "searched": asdict(verdict.searched),
+        "models": {name: part.status for name, part in verdict.by_model.items()},
+        "law": None if found is None else found.law,
+        "token": None if found is None else found.token,
+        "text": None if found is None else found.text(),
+    }
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker hands its verdicts over; whoever runs alone or leads writes the report."""
+    config = session.config
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["simfs"] = json.dumps([config.stash[_gathered], config.stash[_replayed]])
+        return
+    place = config.getoption("--simfs-report")
+    if place is not None:
+        verdicts = sorted(config.stash[_gathered], key=lambda verdict: (verdict["test"], verdict["scenario"]))
+        document = {"simfs": REPORT_VERSION, "verdicts": verdicts}
+        Path(place).write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if _nothing_replayed(config) and session.exitstatus in (0, 5):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say it when a token found nobody."""
+    if _nothing_replayed(config):
+        token = config.getoption("--simfs-replay")
+        terminalreporter.write_line(f"simfs: nothing was replayed: no simfs_check ran the scenario of {token}", red=True)
+    place = config.getoption("--simfs-report")
+    if place is not None:
+        terminalreporter.write_line(f"simfs: {len(config.stash[_gathered])} verdicts in {place}")
+
+
+def _nothing_replayed(config: pytest.Config) -> bool:
+    return config.getoption("--simfs-replay") is not None and not config.stash[_replayed]
+
+
+class _FromWorkers:
+    """Registered where pytest-xdist leads: takes what each worker hands over."""
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: Any) -> None:
+        handed = getattr(node, "workeroutput", {}).get("simfs")
+        if handed:
+            verdicts, replayed = json.loads(handed)
+            node.config.stash[_gathered] += verdicts
+            node.config.stash[_replayed] += replayed
+
+
+def pytest_plugin_registered(plugin: Any, manager: pytest.PytestPluginManager) -> None:
+    """The hook of pytest-xdist is asked for only where that is installed."""
+    if type(plugin).__name__ == "DSession" and not manager.has_plugin("simfs-workers"):
+        manager.register(_FromWorkers(), "simfs-workers")
