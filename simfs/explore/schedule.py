@@ -156,24 +156,18 @@ class Scheduler:
             self._abandon()
 
     def _enabled(self, last: int) -> list[int]:
-        now = self.machine.mono_ns
         able: list[int] = []
         deadline = False
         for who, runner in self.runners.items():
             if runner.done:
                 continue
-            if runner.waits and not runner.doomed:
-                due = runner.deadline_ns
-                if due is not None and now < due:
-                    deadline = True
-                    if runner.ready is None or not runner.ready():
-                        continue
-                elif due is None and runner.ready is not None and not runner.ready():
-                    continue
-            if who == last:
-                able.insert(0, who)
-            else:
-                able.append(who)
+            if self._can_go(runner):
+                if who == last:
+                    able.insert(0, who)
+                else:
+                    able.append(who)
+            if runner.waits and runner.deadline_ns is not None and runner.deadline_ns > self.machine.mono_ns:
+                deadline = True
         if self.jump_ns is not None and (able or deadline or not all(r.done for r in self.runners.values())):
             able.append(JUMP)
         if deadline:
@@ -182,6 +176,11 @@ class Scheduler:
             else:
                 self.ticked_out = True
         return able
+
+    def _can_go(self, runner: Runner) -> bool:
+        if not runner.waits or runner.doomed or (runner.ready is not None and runner.ready()):
+            return True
+        return runner.deadline_ns is not None and runner.deadline_ns <= self.machine.mono_ns
 
     def _step(self, who: int) -> None:
         machine = self.machine
@@ -192,7 +191,7 @@ class Scheduler:
             machine.jump(self.jump_ns or 0)
             self.jump_ns = None
         elif who == CLOCK:
-            if any(not r.done and (not r.waits or (r.ready is not None and r.ready())) for r in self.runners.values()):
+            if any(not runner.done and self._can_go(runner) for runner in self.runners.values()):
                 self.early_ticks -= 1
             machine.advance(min(self._deadlines()) - machine.mono_ns)
         else:
@@ -216,7 +215,8 @@ class Scheduler:
         self.policy.stepped(step)
 
     def _deadlines(self) -> list[int]:
-        return [r.deadline_ns for r in self.runners.values() if not r.done and r.waits and r.deadline_ns is not None]
+        waiting = [r.deadline_ns for r in self.runners.values() if not r.done and r.waits and r.deadline_ns is not None]
+        return [deadline for deadline in waiting if deadline > self.machine.mono_ns]
 
     def _deadlock(self) -> Deadlock:
         waits = "; ".join(f"{r.process.name} waits for {r.why}" for r in self.runners.values() if not r.done)
