@@ -25,7 +25,10 @@ def cause_lines(found: Counterexample, width: int, root: str = "/") -> list[str]
     sentences: list[str] = []
     for number, boot in enumerate(crashed, 1):
         which = "" if len(crashed) == 1 else f"In power loss {number}: "
-        sentences += [which + sentence for sentence in _boot(boot, root)]
+        if len(crashed) == 1 or _gone(boot):
+            sentences += [which + sentence for sentence in _boot(boot, root)]
+    if crashed and not sentences:
+        sentences.append("Nothing that was issued is lost: the order of the calls is at fault, not a missing flush.")
     if not crashed:
         sentences.append("No power was lost: the law was judged on what the processes left.")
     if found.advice is not None:
@@ -38,7 +41,7 @@ def cause_lines(found: Counterexample, width: int, root: str = "/") -> list[str]
 
 
 def _boot(boot: BootRecord, root: str) -> list[str]:
-    gone = [op for op in boot.issued if boot.fates.get(op.index, "durable") not in ("durable", "kept")]
+    gone = _gone(boot)
     if not gone:
         if any(boot.fates.get(op.index) == "kept" for op in boot.issued):
             return ["nothing was lost: a crash at this moment is enough, with all that was written there."]
@@ -47,6 +50,13 @@ def _boot(boot: BootRecord, root: str) -> list[str]:
     if broken:
         return _shown([_unflushed(op, promise, boot, root) for op, promise in broken])
     return _shown([_overtaken(op, boot, root) for op in gone])
+
+
+def _gone(boot: BootRecord) -> list[Op]:
+    """The ops that a crash took, whole or in part; of a file whose entry it took, only that entry."""
+    gone = [op for op in boot.issued if boot.fates.get(op.index, "durable") not in ("durable", "kept")]
+    nameless = {op.ino for op in gone if isinstance(op, Create)}
+    return [op for op in gone if isinstance(op, Create) or getattr(op, "ino", None) not in nameless]
 
 
 def _promise_after(op: Op, issued: Sequence[Op]) -> Ack | None:
@@ -106,5 +116,6 @@ def _kept_of(op: Op, boot: BootRecord) -> str:
 
 
 def _shown(sentences: list[str]) -> list[str]:
+    sentences = list(dict.fromkeys(sentences))
     more = len(sentences) - SHOWN_MAX
     return [*sentences[:SHOWN_MAX], *([f"and {more} more of the kind."] if more > 0 else [])]

@@ -65,7 +65,8 @@ def detail(op: Op, room: int = 40, root: str = "/") -> str:
     path = below(op.path, root)
     if isinstance(op, Flush | FailedFlush) and op.is_dir:
         path = path.rstrip("/") + "/"
-    return f"{fitted(path, room - len(extra))}{extra}"
+    text = f"{fitted(path, max(8, room - len(extra)))}{extra}"
+    return text if len(text) <= room else short(text, room)
 
 
 def _extra(op: Op) -> str:

@@ -13,6 +13,10 @@ from simfs.machine.ops import Close, Lock, Note, Op
 
 OPS_SHOWN = 60
 """Lines at most; of a longer time line the middle is left out."""
+SITE_MAX = 26
+"""Columns for a call site, at most."""
+DETAIL_MIN = 16
+"""Columns for what a call was about, at least."""
 NOTES_TOLD = ("kill", "wall clock", "pause", "resume", "fault")
 
 
@@ -52,14 +56,14 @@ def fate_of(op: Op, boot: BootRecord) -> str:
 
 
 class _Widths:
-    """How wide each column of one time line is: sites and fates take what they need, the rest is for the call."""
+    """How wide each column of one time line is: fates take what they need, sites what they may, the call the rest."""
 
     def __init__(self, boot: BootRecord, shown: list[Op], lanes: int, width: int) -> None:
         self.lanes = lanes if lanes > 1 else 0
         self.fate = max((len(fate_of(op, boot)) for op in shown), default=0)
-        self.site = min(26, max((len(place(op.site)) for op in shown), default=0))
-        head = 4 + 1 + (self.lanes + 1 if self.lanes else 0) + 9 + 1
-        self.detail = max(16, width - head - self.fate - self.site - 3)
+        left = width - 4 - 1 - (self.lanes + 1 if self.lanes else 0) - 9 - 1 - self.fate - 2
+        self.site = min(SITE_MAX, left - DETAIL_MIN, max((len(place(op.site)) for op in shown), default=0))
+        self.detail = left - self.site
 
 
 def _lane_names(boot: BootRecord, lanes: list[int]) -> list[str]:

@@ -67,7 +67,13 @@ class Interrupted:
 
     def die(self) -> None:
         """The process is gone: its descriptors are closed and its lock with them; what was written stays readable."""
+        self.note("kill: the process is gone")
         self.dead = True
         for fd in sorted(self.descriptors):
             self.system.close(fd)
         raise Died
+
+    def note(self, text: str) -> None:
+        """A line for the time line."""
+        machine = self.system.machine
+        machine.note(machine.current, text)

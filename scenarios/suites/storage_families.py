@@ -95,6 +95,7 @@ class StorageFailed(StorageStruck):
             fd, data, offset = arguments
             return system.system.pwrite(fd, data[: self.kept], offset)
         if count == self.spot.number + bool(self.kept):
+            system.note(f"fault: {call} fails with {errno.errorcode[self.code]}")
             if call == "fsync":
                 machine = self.machine_system.machine
                 machine.system.fail_flush(machine.current, arguments[0], self.code)
