@@ -110,21 +110,41 @@ def look(system: System, store: str, home: str) -> tuple[str, ...]:
 
 
 def carry_out(system: System, steps: tuple[DirectoryStep, ...]) -> None:
-    """Do the steps in order. Raises the first `OSError`."""
+    """Do the steps in order. Raises the first `OSError`, after taking back the directory whose entry's flush failed:
+    a later flush would not cover that entry, and made anew it is covered."""
+    made: str | None = None
     for step in steps:
         if step.kind == "make":
-            try:
-                system.mkdir(step.path, 0o700)
-            except FileExistsError:
-                # Someone else made it in the meantime, which serves as well: the flush that follows covers it too.
-                pass
+            made = step.path if _make(system, step.path) else None
         elif step.kind == "flush":
-            flush_directory(system, step.path)
+            try:
+                flush_directory(system, step.path)
+            except OSError:
+                if made is not None:
+                    _take_back(system, made)
+                raise
         else:
             try:
                 flush_directory(system, step.path)
             except PermissionError:
                 pass
+
+
+def _make(system: System, path: str) -> bool:
+    try:
+        system.mkdir(path, 0o700)
+    except FileExistsError:
+        # Someone else made it in the meantime, which serves as well: the flush that follows covers it too.
+        return False
+    return True
+
+
+def _take_back(system: System, path: str) -> None:
+    try:
+        system.rmdir(path)
+    except OSError:
+        # As well as can be: what the caller hears of is the flush that failed.
+        pass
 
 
 def flush_directory(system: System, path: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from eukhe.directories import PathRefused, ancestors_from, carry_out, holder_of, look, plan_directories
 from eukhe.system import OsSystem
+from tests.test_eukhe_failing_system import FailingSystem
 
 
 def plan(store, home, missing=(), fsync=True):
@@ -76,6 +77,16 @@ def test_a_power_loss_after_any_kill_in_any_of_three_attempts_never_loses_a_fini
         assert durable == set(levels), kills
         checked += 1
     assert checked == 81
+
+
+def test_a_directory_whose_entry_could_not_be_flushed_is_made_anew(tmp_path):
+    home, store = str(tmp_path), str(tmp_path / "a" / "s")
+    for at, left in ((0, []), (1, []), (2, ["a"])):
+        steps, _ = plan_directories(True, store, home, look(OsSystem(), store, home))
+        with pytest.raises(OSError):
+            carry_out(FailingSystem(at, only=frozenset({"fsync"})), steps)
+        assert sorted(os.listdir(home)) == left
+    assert os.listdir(tmp_path / "a") == []
 
 
 @pytest.mark.parametrize(("store", "home"), [("/a/s", "/b"), ("/s", "/s"), ("../s", "."), ("s", "/"), ("/a", "/a/b")])

@@ -161,11 +161,28 @@ def test_a_late_flush_covers_every_file_and_entry():
 
 
 def test_after_a_failure_each_file_that_was_begun_goes_back_to_its_acknowledged_length():
+    state = LogState(True, MAIN | {C1}, MAIN | {C1})
     begun = (Step("write_sidecar", C1), Step("write_sidecar", C2))
-    assert plan_put_back(begun, True, 70, {C1: 5}) == (Step("cut_sidecar", C1, 5), Step("cut_sidecar", C2, 0))
+    assert plan_put_back(state, begun, 70, {C1: 5}) == (Step("cut_sidecar", C1, 5), Step("cut_sidecar", C2, 0))
     begun = (*begun, Step("write_marker"))
-    assert plan_put_back(begun, True, 70, {C1: 5})[:2] == (Step("cut_main", "main.jsonl", 70), Step("flush_main"))
-    assert Step("flush_main") not in plan_put_back(begun, False, 70, {C1: 5})
+    assert plan_put_back(state, begun, 70, {C1: 5})[:2] == (Step("cut_main", "main.jsonl", 70), Step("flush_main"))
+    assert Step("flush_main") not in plan_put_back(state._replace(fsync=False), begun, 70, {C1: 5})
+
+
+def test_after_a_failed_directory_flush_the_uncovered_entries_that_hold_nothing_acknowledged_are_removed():
+    begun = (Step("write_sidecar", C2), Step("flush_sidecar", C2), Step("flush_directory"))
+    removed = [
+        step.name for step in plan_put_back(LogState(True, MAIN | {C1}, NONE), begun, 0, {}) if "remove" in step.kind
+    ]
+    assert removed == [C1, C2, "main.jsonl"]
+    removed = [
+        step.name
+        for step in plan_put_back(LogState(True, MAIN | {C1}, MAIN | {C1}), begun, 70, {C1: 5})
+        if "remove" in step.kind
+    ]
+    assert removed == [C2]
+    late = plan_put_back(LogState(False, MAIN | {C1}, NONE), (Step("flush_directory"),), 70, {C1: 5})
+    assert late == (), "a build without flushing keeps what it holds"
 
 
 def test_names_of_sidecars_are_those_that_the_rules_mint():

@@ -167,8 +167,11 @@ def write_all(system: System, fd: int, data: bytes, offset: int) -> None:
 
 def put_in_place(system: System, directory: int, path: str, data: bytes) -> None:
     """Make a file appear whole: written and flushed under another name, renamed, and the entry flushed through the
-    directory's descriptor. The caller holds the session's lock, so the other name is nobody else's. Raises
-    `OSError`."""
+    directory's descriptor. The caller holds the session's lock, so the other name is nobody else's.
+
+    Raises `OSError`. Where the last flush fails the file is removed as well as can be: a later flush would not cover
+    its entry, and put in place anew it is covered.
+    """
     above, name = os.path.split(path)
     fresh = f"{above}/.{name}.new"
     fd = system.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -178,4 +181,12 @@ def put_in_place(system: System, directory: int, path: str, data: bytes) -> None
     finally:
         system.close(fd)
     system.rename(fresh, path)
-    system.fsync(directory)
+    try:
+        system.fsync(directory)
+    except OSError:
+        try:
+            system.unlink(path)
+        except OSError:
+            # What the caller hears of is the flush that failed.
+            pass
+        raise

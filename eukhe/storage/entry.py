@@ -131,7 +131,7 @@ class LogEntry:
         given = _read(_FailArgs, args)
         state = self._open_state()
         begun = tuple(Step(item.kind, item.name, item.length) for item in given.begun)
-        steps = rules.plan_put_back(begun, state.fsync, given.main_length, given.sidecar_lengths)
+        steps = rules.plan_put_back(state, begun, given.main_length, given.sidecar_lengths)
         self.failed = True
         return {"steps": _write(steps)}
 

@@ -106,6 +106,9 @@ class Hands:
     def _flush_main(self, _step: Step) -> None:
         self._system.fsync(self._main)
 
+    def _remove_entry(self, step: Step) -> None:
+        self._system.unlink(f"{self._path}/{step.name}")
+
     def _acknowledge(self, _step: Step) -> None:
         """Nothing to do: the caller's call returns after this step, and that is the promise."""
 
@@ -126,5 +129,6 @@ _ACTIONS: dict[str, Callable[[Hands, Step], None]] = {
     "write_sidecar": Hands._write_sidecar,
     "flush_sidecar": Hands._flush_sidecar,
     "flush_main": Hands._flush_main,
+    "remove_entry": Hands._remove_entry,
     "acknowledge": Hands._acknowledge,
 }

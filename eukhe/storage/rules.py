@@ -18,7 +18,9 @@ entries that no flush has covered yet, whoever made them. From this follow the r
    until a directory flush of this open covers it, whoever made it.
 5. *Failure.* After a failed step nothing more is promised: the files are put back to their acknowledged lengths as
    well as can be, and the storage takes no call until it is opened again. A flush is never tried again on the same
-   bytes.
+   bytes; nor, where a directory flush failed, on the same entries: those that hold nothing acknowledged are removed,
+   so that the next open makes them anew. (A process that is killed between such a failure and the removal leaves an
+   entry that no rule here can tell from a good one.)
 6. *Directories.* How the path to a storage is made and kept is the business of `eukhe.directories`; the ancestors
    whose flush is owed come in as facts here.
 
@@ -44,6 +46,7 @@ StepKind = Literal[
     "flush_sidecar",
     "flush_main",
     "flush_directory",
+    "remove_entry",
     "acknowledge",
 ]
 
@@ -190,9 +193,9 @@ def _check_names(sidecars: tuple[str, ...]) -> None:
 
 
 def plan_put_back(
-    begun: tuple[Step, ...], fsync: bool, main_length: int, sidecar_lengths: dict[str, int]
+    state: LogState, begun: tuple[Step, ...], main_length: int, sidecar_lengths: dict[str, int]
 ) -> tuple[Step, ...]:
-    """The steps after a failure, given those that were begun and the acknowledged lengths.
+    """The steps after a failure, given those that were begun, of which the last failed, and the acknowledged lengths.
 
     Each is tried, and none is relied upon: the flush keeps a half-kept line from coming back after a power loss, and
     acknowledges nothing.
@@ -200,11 +203,13 @@ def plan_put_back(
     steps: list[Step] = []
     if any(step.kind == "write_marker" for step in begun):
         steps.append(Step("cut_main", MAIN_NAME, main_length))
-        if fsync:
+        if state.fsync:
             steps.append(Step("flush_main"))
-    steps.extend(
-        Step("cut_sidecar", step.name, sidecar_lengths.get(step.name, 0))
-        for step in begun
-        if step.kind == "write_sidecar"
-    )
+    written = [step.name for step in begun if step.kind == "write_sidecar"]
+    steps.extend(Step("cut_sidecar", name, sidecar_lengths.get(name, 0)) for name in written)
+    if begun and begun[-1].kind == "flush_directory":
+        lengths = {MAIN_NAME: main_length, **sidecar_lengths}
+        for name in sorted(state.present.union(written) - state.covered):
+            if not lengths.get(name, 0):
+                steps.append(Step("remove_entry", name))
     return tuple(steps)

@@ -241,7 +241,8 @@ class Storage:
         self._failure = None
 
     def _put_back(self, begun: tuple[Step, ...]) -> None:
-        plan = rules.plan_put_back(begun, self._fsync, self._main_length, self._sidecar_lengths)
+        assert self._state is not None
+        plan = rules.plan_put_back(self._state, begun, self._main_length, self._sidecar_lengths)
         for step in plan:
             try:
                 self._hands.do(step)
