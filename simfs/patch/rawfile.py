@@ -17,12 +17,13 @@ from __future__ import annotations
 import errno
 import io
 import os
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from simfs.machine import running
 from simfs.machine.process import ProcessKilled
 from simfs.patch.escape import not_simulated
-from simfs.patch.inside import current_process, simulated
+from simfs.patch.inside import simulated
 
 if TYPE_CHECKING:
     from simfs.machine.system import SimSystem
@@ -36,6 +37,7 @@ _CREATE = {"r": 0, "w": os.O_CREAT | os.O_TRUNC, "x": os.O_CREAT | os.O_EXCL, "a
 RealFileIO = io.FileIO
 
 
+@cache
 def flags_of(mode: str) -> tuple[int, bool, bool]:
     """Open flags of a raw mode such as "rb+", and whether it reads and writes; ValueError as `FileIO` words it."""
     kinds = [c for c in mode if c in _ACCESS]
@@ -56,9 +58,10 @@ class SimRawFile(io.RawIOBase):
     def __init__(self, file: Any, mode: str = "r", closefd: bool = True, opener: Any = None) -> None:
         self._fd = -1
         machine = running.active
-        assert machine is not None
+        if machine is None or machine.current is None:
+            raise ProcessKilled("a process that is dead")
         self._machine = machine
-        self._owner = current_process()
+        self._owner = machine.current
         flags, self._readable, self._writable = flags_of(mode)
         self._appends = "a" in mode
         self._creates = "x" in mode
@@ -145,7 +148,10 @@ class SimRawFile(io.RawIOBase):
         return self._system().lseek(self._fd, offset, whence)
 
     def tell(self) -> int:
-        """The offset, by lseek."""
+        """The offset. `FileIO` asks by lseek, which nobody else can notice; so it is looked up."""
+        description = self._owner.fds.get(self._fd)
+        if description is not None and self._machine.current is self._owner:
+            return description.pos
         if self._gone():
             return 0
         return self._system().lseek(self._fd, 0, os.SEEK_CUR)
