@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from machine_twin import Slot, Step
+from tests.machine_twin import Slot, Step
 
 Draw = Callable[[int], int]
 
@@ -29,18 +29,23 @@ FLAGS = (
     os.O_RDWR | os.O_TMPFILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, os.O_PATH | os.O_DIRECTORY,
     os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, os.O_RDONLY | os.O_NONBLOCK,
 )  # fmt: skip
-MODES = (0o644, 0o600, 0o777, 0o4755, 0o1777, 0o000)
+MODES = (0o644, 0o600, 0o777, 0o6755, 0o1777, 0o000, 0o2775, 0o750)
 SIZES = (0, 1, 5, 100, 4095, 4096, 4097, 9000, 12288)
 DATA = (b"", b"a", b"hello", b"x" * 100, b"y" * 4096, b"z" * 5000)
 OFFSETS = (0, 1, 3, 100, 4095, 4096, 8192, 10000, -1)
+USERS = (0, 1000, 1001)
 LOCKS = (fcntl.LOCK_SH, fcntl.LOCK_EX, fcntl.LOCK_UN, 0, fcntl.LOCK_SH | fcntl.LOCK_EX)
 
 
 class Programs:
-    """Draws programs. Every method named after a call draws one step that makes it."""
+    """Draws programs. Every method named after a call draws one step that makes it.
 
-    def __init__(self, draw: Draw) -> None:
+    With `users` the program goes back and forth between root and two other users; that takes a root to run it.
+    """
+
+    def __init__(self, draw: Draw, users: bool = False) -> None:
         self.draw = draw
+        self.users = users
 
     def pick(self, pool: Any) -> Any:
         return pool[self.draw(len(pool))]
@@ -60,9 +65,12 @@ class Programs:
         return {name: self.slot() for name in names if not self.draw(8)}
 
     def program(self, length: int) -> list[Step]:
-        return [self.step() for _ in range(self.draw(length) + 1)]
+        steps = [self.step() for _ in range(self.draw(length) + 1)]
+        return [Step("chmod", (".", 0o777)), *steps] if self.users else steps
 
     def step(self) -> Step:
+        if self.users and not self.draw(6):
+            return Step("become", (self.pick(USERS),))
         call = self.pick(CALLS)
         drawn: Step = getattr(self, call)()
         return drawn
@@ -184,6 +192,9 @@ class Programs:
         return Step("fchmod", (self.slot(), self.pick(MODES)))
 
     def chown(self) -> Step:
+        if self.users:
+            words = {"follow_symlinks": False} if not self.draw(4) else {}
+            return Step("chown", (self.path(), self.pick((-1, *USERS)), self.pick((-1, *USERS))), words)
         return Step("chown", (self.target(), os.getuid(), os.getgid()))
 
     def access(self) -> Step:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from simfs.machine.errors import NotSimulated
 from simfs.machine.machine import Machine
 
 INSIDE = "/1/2/3"
@@ -31,7 +32,7 @@ LONG_AGO_S = 1_000_000_000
 
 def brief(text: str) -> str:
     """Long data and names, cut in the middle."""
-    return text if len(text) < 80 else f"{text[:30]}...{text[-10:]}"
+    return text if len(text) < 120 else f"{text[:80]}...{text[-30:]}"
 
 
 class Slot(NamedTuple):
@@ -167,6 +168,8 @@ class RealWorld(World):
     def function(self, name: str) -> Callable[..., Any]:
         if name == "renameat2":
             return renameat2
+        if name == "become":
+            return self.become
         if name in ("flock", "lockf", "fcntl"):
             return getattr(fcntl, name)
         return getattr(os, name)
@@ -175,7 +178,16 @@ class RealWorld(World):
         self.before = os.getcwd(), os.umask(0o022)
         os.makedirs(self.root + INSIDE)
         os.chdir(self.root + INSIDE)
+        self.groups = os.getgroups()
+        if os.getuid() == 0:
+            os.setgroups([])
         return self
+
+    def become(self, uid: int) -> None:
+        """Go on as another user, with a group of the same number and no others. Root can come back."""
+        os.setresuid(0, 0, 0)
+        os.setresgid(uid, uid, 0)
+        os.setresuid(uid, uid, 0)
 
     def has_left(self, step: Step) -> bool:
         """Whether this step opened, or went to, a directory outside the root: no further step may run then."""
@@ -187,6 +199,9 @@ class RealWorld(World):
         return any(os.path.lexists(p) and not (os.readlink(p) + "/").startswith(self.root + "/") for p in places)
 
     def __exit__(self, *_: object) -> None:
+        if os.getresuid()[2] == 0:
+            self.become(0)
+            os.setgroups(self.groups)
         for fd in self.opened:
             try:
                 os.close(fd)
@@ -204,15 +219,23 @@ class SimWorld(World):
         super().__init__(root)
         self.machine = Machine(record_sites=False)
         self.process = self.machine.spawn("twin")
+        uid, gid = os.getuid(), os.getgid()
         self.system = self.machine.system
         start = root + INSIDE
         for at, letter in enumerate(start + "/"):
             if letter == "/" and at:
                 self.system.mkdir(start[:at])
+                if start[:at].startswith(root):
+                    self.system.chown(start[:at], uid, gid)
+        self.process.uid, self.process.gid = uid, gid
         self.system.chdir(start)
 
     def function(self, name: str) -> Callable[..., Any]:
-        return getattr(self.system, name)
+        return self.become if name == "become" else getattr(self.system, name)
+
+    def become(self, uid: int) -> None:
+        """Go on as another user, with a group of the same number."""
+        self.process.uid = self.process.gid = uid
 
 
 def difference(program: Sequence[Step], root: str) -> str | None:
@@ -220,15 +243,22 @@ def difference(program: Sequence[Step], root: str) -> str | None:
     sim = SimWorld(root)
     with RealWorld(root) as real:
         for at, step in enumerate(program):
-            ours, theirs = sim.run(step), real.run(step)
+            try:
+                ours = sim.run(step)
+            except NotSimulated:
+                continue
+            theirs = real.run(step)
             if ours != theirs:
                 return f"step {at}: {step}\n  Linux: {theirs}\n  simfs: {ours}"
             if real.has_left(step):
                 break
+        if os.getresuid()[2] == 0:
+            sim.become(0)
+            real.become(0)
         ours, theirs = sim.tree(), real.tree()
         if ours != theirs:
             lines = [
-                f"  {path}\n    Linux: {theirs.get(path)}\n    simfs: {ours.get(path)}"
+                f"  {path}\n    Linux: {brief(repr(theirs.get(path)))}\n    simfs: {brief(repr(ours.get(path)))}"
                 for path in sorted({*ours, *theirs})
                 if ours.get(path) != theirs.get(path)
             ]

@@ -1,6 +1,6 @@
 """The machine answers like Linux: random programs, step by step, against a real directory.
 
-`SIMFS_PROGRAMS` sets how many random programs run (default 20,000; nightly runs more), `SIMFS_SEED` where they start. A
+`SIMFS_PROGRAMS` sets how many random programs run (default 5,000; nightly runs more), `SIMFS_SEED` where they start. A
 difference is shrunk to the steps that it needs, and printed with its seed.
 """
 
@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from machine_programs import Programs
-from machine_twin import Step, difference, shrunk
+from tests.machine_programs import Programs
+from tests.machine_twin import Step, difference, shrunk
 
-PROGRAMS = int(os.environ.get("SIMFS_PROGRAMS", "20000"))
+PROGRAMS = int(os.environ.get("SIMFS_PROGRAMS", "5000"))
 SEED = int(os.environ.get("SIMFS_SEED", "0"))
 LENGTH = 40
 BATCHES = 8
@@ -36,6 +36,19 @@ def test_random_programs_have_the_answers_and_the_final_tree_of_linux(batch: int
     for seed in range(SEED + batch, SEED + PROGRAMS, BATCHES):
         source = random.Random(seed)
         program = Programs(source.randrange).program(LENGTH)
+        if difference(program, root):
+            pytest.fail(f"SIMFS_SEED={seed}: {report(program, root)}")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_random_programs_of_several_users_have_the_answers_and_the_final_tree_of_linux(
+    batch: int, tmp_path: Path
+) -> None:
+    root = str(tmp_path / "w")
+    for seed in range(SEED + batch, SEED + PROGRAMS // 4, BATCHES):
+        source = random.Random(seed)
+        program = Programs(source.randrange, users=True).program(LENGTH)
         if difference(program, root):
             pytest.fail(f"SIMFS_SEED={seed}: {report(program, root)}")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from simfs.machine.errors import os_error
 from simfs.machine.ops import Meta
 from simfs.machine.paths import Blame, Paths, path_text
-from simfs.machine.permissions import WRITE, may
+from simfs.machine.permissions import WRITE, may, without_ids
 from simfs.machine.space import BLOCK, blocks_of
 
 if TYPE_CHECKING:
@@ -147,17 +147,26 @@ class AttributeCalls(Paths):
             raise
 
     def chown(self, path: Any, uid: int, gid: int, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> None:
-        """os.chown; -1 keeps. EPERM unless root, or the owner who keeps uid and names the own group."""
+        """os.chown; -1 keeps. EPERM unless root, or the owner who keeps uid and names the own group.
+
+        Set-user-id of a file goes, and set-group-id mostly, whoever calls.
+        """
         self.plain("chown", path, dir_fd, follow_symlinks)
         p = self.enter("chown")
         node, text = self.subject(p, path, dir_fd, follow_symlinks, (path,))
-        if p.uid and (p.uid != node.uid or uid not in (-1, node.uid) or gid not in (-1, node.gid, p.gid)):
+        is_owner = p.uid == node.uid
+        if p.uid and not (uid == -1 or (is_owner and uid == node.uid)):
+            raise os_error(errno.EPERM, path)
+        if p.uid and not (gid == -1 or (is_owner and gid in (node.gid, p.gid))):
+            raise os_error(errno.EPERM, path)
+        mode = without_ids(p, node) if node.kind == "file" else node.mode
+        if p.uid and mode != node.mode and not is_owner:
             raise os_error(errno.EPERM, path)
         mine = self.machine.own(node.ino)
+        if mode != node.mode:
+            self.machine.strip_ids(p, mine, text)
         mine.uid = node.uid if uid == -1 else uid
         mine.gid = node.gid if gid == -1 else gid
-        if mine.kind == "file" and (uid != -1 or gid != -1):
-            mine.mode &= ~0o6000 if mine.mode & 0o2010 == 0o2010 else ~0o4000
         self.mark(p, mine, text, "owner", (mine.uid, mine.gid))
 
     def lchown(self, path: Any, uid: int, gid: int) -> None:

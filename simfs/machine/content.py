@@ -110,7 +110,7 @@ class ContentCalls(Paths):
             if m.footprint is not None:
                 m.touch(node)
             if p.uid and node.mode & 0o6000:
-                self.strip_ids(node)
+                m.strip_ids(p, node, desc.path)
             m.journal.append(Write(desc.path, desc.ino, offset, data, size), p.index, m.wall_ns)
         if killed:
             m.kill(p)
@@ -119,10 +119,6 @@ class ContentCalls(Paths):
             data_only = desc.sync & os.O_SYNC != os.O_SYNC
             m.journal.append(Flush(desc.path, desc.ino, False, data_only), p.index, m.wall_ns)
         return len(data)
-
-    def strip_ids(self, node: Any) -> None:
-        """A write by somebody else than root takes set-user-id, and set-group-id of an executable, away."""
-        node.mode &= ~0o4000 if node.mode & 0o2010 != 0o2010 else ~0o6000
 
     def lseek(self, fd: int, position: int, how: int, /) -> int:
         """os.lseek, with SEEK_DATA and SEEK_HOLE: the new offset. EBADF, EINVAL, ENXIO.
@@ -188,15 +184,17 @@ class ContentCalls(Paths):
         self.set_size(p, node.ino, length, self.meant(p, path, directory, path_text(path)), same=False)
 
     def set_size(self, p: Process, ino: int, length: int, text: str, same: bool = True) -> None:
-        """Resize and note it. To the `same` size the kernel does nothing for a path, but moves an open file's times."""
+        """Resize and note it. To the `same` size the kernel leaves the times alone for a path, not for an open file."""
         m = self.machine
         size = len(m.inodes[ino].data)
+        node = m.own(ino)
         if size == length and not same:
             if m.footprint is not None:
                 m.footprint.append((("data", ino), "R"))
+            if p.uid and node.mode & 0o6000:
+                m.strip_ids(p, node, text)
             return
-        node = m.own(ino)
         resize(m, node, length)
         if p.uid and node.mode & 0o6000:
-            self.strip_ids(node)
+            m.strip_ids(p, node, text)
         m.journal.append(Truncate(text, ino, length, size), p.index, m.wall_ns)

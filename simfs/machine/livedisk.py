@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from simfs.machine.errors import os_error
 from simfs.machine.inode import Image, Inode
-from simfs.machine.ops import Close, FileKind
+from simfs.machine.ops import Close, FileKind, Meta
+from simfs.machine.permissions import without_ids
 from simfs.machine.space import Space, blocks_of
 
 if TYPE_CHECKING:
@@ -120,6 +121,14 @@ class LiveDisk:
         if footprint is not None:
             footprint.append((("meta", node.ino), mode))
             footprint.append((("stamp",), "R"))
+
+    def strip_ids(self, p: Process, node: Inode, path: str) -> None:
+        """`p` wrote to `node` (which the machine owns) or gave it away: set-user-id and set-group-id go."""
+        mode = without_ids(p, node)
+        if mode != node.mode:
+            node.mode = mode
+            self.change(node, "W")
+            self.journal.append(Meta(path, node.ino, "mode", mode), p.index, self.wall_ns)
 
     def add_entry(self, directory: Inode, name: str, ino: int) -> None:
         """`name` in `directory` now means `ino`; link counts are the caller's."""

@@ -94,21 +94,33 @@ class LockTable:
                 return held
         return None
 
+    def held_by(self, ino: int, range_of: Record) -> Record | None:
+        """The first lock that the owner of `range_of` holds inside that range."""
+        for held in self.records.get(ino, ()):
+            if held.owner is range_of.owner and held.first <= range_of.last and range_of.first <= held.last:
+                return held
+        return None
+
     def put(self, ino: int, wanted: Record, unlock: bool = False) -> bool:
-        """`wanted` replaces what its owner held of the range, with nothing if `unlock`. Whether anything changed."""
+        """`wanted` replaces what its owner held of the range, with nothing if `unlock`. Whether anything changed.
+
+        The locks of one owner stand together, in the order of the file; owners in the order of their first lock.
+        """
         before = self.records.get(ino, [])
-        after: list[Record] = []
+        mine: list[Record] = [] if unlock else [wanted]
         for held in before:
-            if held.owner is not wanted.owner or held.last < wanted.first or held.first > wanted.last:
-                after.append(held)
+            if held.owner is not wanted.owner:
+                continue
+            if held.last < wanted.first or held.first > wanted.last:
+                mine.append(held)
                 continue
             if held.first < wanted.first:
-                after.append(held._replace(last=wanted.first - 1))
+                mine.append(held._replace(last=wanted.first - 1))
             if held.last > wanted.last:
-                after.append(held._replace(first=wanted.last + 1))
-        if not unlock:
-            after.append(wanted)
-        after.sort(key=lambda r: (r.first, r.last))
+                mine.append(held._replace(first=wanted.last + 1))
+        at = next((i for i, held in enumerate(before) if held.owner is wanted.owner), len(before))
+        after = [held for held in before if held.owner is not wanted.owner]
+        after[at:at] = joined(mine)
         if after:
             self.records[ino] = after
         else:
@@ -159,3 +171,14 @@ class LockTable:
         if m.footprint is not None:
             m.footprint.append((("lock", ino), "W"))
         m.journal.append(Lock(path, ino, "record locks dropped"), p.index, m.wall_ns)
+
+
+def joined(records: list[Record]) -> list[Record]:
+    """The locks of one owner in order, neighbours of the same kind made one."""
+    out: list[Record] = []
+    for record in sorted(records, key=lambda r: r.first):
+        if out and out[-1].exclusive == record.exclusive and out[-1].last + 1 >= record.first:
+            out[-1] = out[-1]._replace(last=max(out[-1].last, record.last))
+        else:
+            out.append(record)
+    return out

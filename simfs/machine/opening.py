@@ -165,6 +165,8 @@ class OpenCalls(Paths, DescriptorCalls):
         mine = m.own(node.ino)
         size = len(mine.data)
         resize(m, mine, 0)
+        if p.uid and mine.mode & 0o6000:
+            m.strip_ids(p, mine, text)
         m.journal.append(Truncate(text, node.ino, 0, size), p.index, m.wall_ns)
 
     def describe(self, node: Inode, flags: int, text: str) -> Description:

@@ -34,6 +34,14 @@ def may(p: Process, node: Inode, want: int, uid: int | None = None) -> bool:
     return want & ~bits == 0
 
 
+def without_ids(p: Process, node: Inode) -> int:
+    """The mode of a file after somebody gave it away or wrote to it: set-user-id goes, set-group-id mostly."""
+    mode = node.mode & ~0o4000
+    if mode & 0o0010 or (p.uid and p.gid != node.gid):
+        mode &= ~0o2000
+    return mode
+
+
 def may_search(p: Process, node: Inode) -> bool:
     """Whether `p` may look names up in directory `node`."""
     return p.uid == 0 or may(p, node, EXECUTE)

@@ -114,9 +114,10 @@ class RecordCalls(DescriptorCalls):
             raise os_error(errno.EINVAL)
         wanted = Record(desc if ofd else p, kind == fcntl.F_WRLCK, first, last, -1 if ofd else p.pid)
         if cmd in (fcntl.F_GETLK, _OFD[0]):
-            if kind == fcntl.F_UNLCK:
+            if kind == fcntl.F_UNLCK and not ofd:
                 raise os_error(errno.EINVAL)
-            return self.query(desc, wanted, whence, start, length, pid)[: len(raw)]
+            own = kind == fcntl.F_UNLCK
+            return self.query(desc, wanted, own, raw.ljust(FLOCK.size, b"\0"))[: len(raw)]
         if kind == fcntl.F_UNLCK:
             self.unlock_range(p, desc, wanted)
             return raw
@@ -146,14 +147,14 @@ class RecordCalls(DescriptorCalls):
             raise os_error(errno.EOVERFLOW)
         return start, last
 
-    def query(self, desc: Description, wanted: Record, whence: int, start: int, length: int, pid: int) -> bytes:
-        """F_GETLK: the lock in the way, or the same range as F_UNLCK."""
+    def query(self, desc: Description, wanted: Record, own: bool, raw: bytes) -> bytes:
+        """F_GETLK: the lock in the way, or `raw` as F_UNLCK. With `own` the description's own lock there (Linux 6.5)."""
         m = self.machine
         if m.footprint is not None:
             m.footprint.append((("lock", desc.ino), "R"))
-        held = m.locks.conflict(desc.ino, wanted)
+        held = m.locks.held_by(desc.ino, wanted) if own else m.locks.conflict(desc.ino, wanted)
         if held is None:
-            return FLOCK.pack(fcntl.F_UNLCK, whence, start, length, pid)
+            return FLOCK.pack(fcntl.F_UNLCK, *FLOCK.unpack(raw[: FLOCK.size])[1:])
         reach = 0 if held.last == FOREVER else held.last - held.first + 1
         return FLOCK.pack(fcntl.F_WRLCK if held.exclusive else fcntl.F_RDLCK, 0, held.first, reach, held.pid)
 

@@ -146,8 +146,8 @@ class TransferCalls(ContentCalls):
     def sendfile(self, out_fd: int, in_fd: int, offset: int | None, count: int) -> int:
         """os.sendfile from file to file, from `offset` or (None) the offset of `in_fd`, which then moves.
 
-        A file that is sent to itself grows while it is read, so the loop may go round more than once.
-        EBADF; EINVAL for an O_APPEND target, a directory or a negative offset; ENOSPC.
+        EBADF; EINVAL for an O_APPEND target, a directory or a negative offset; ENOSPC. Raises NotSimulated from a file
+        to itself.
         """
         p = self.enter("sendfile")
         source = self.descriptor(p, in_fd)
@@ -160,12 +160,12 @@ class TransferCalls(ContentCalls):
             raise os_error(errno.EBADF)
         if target.append or source.is_dir:
             raise os_error(errno.EINVAL)
-        start, moved = source.pos if offset is None else offset, 0
-        while moved < count:
-            data = self.fetch(source, start + moved, count - moved)
-            if not data:
-                break
-            moved += self.gathered(p, target, [data], target.pos + moved)
+        if source.ino == target.ino and count:
+            raise NotSimulated(
+                "os.sendfile from a file to itself", "the kernel reads pages that it writes; use a buffer"
+            )
+        data = self.fetch(source, source.pos if offset is None else offset, count)
+        moved = self.gathered(p, target, [data], target.pos)
         target.pos += moved
         if offset is None:
             source.pos += moved
@@ -222,6 +222,8 @@ class TransferCalls(ContentCalls):
             resize(m, node, end)
         else:
             m.change(node)
+        if p.uid and node.mode & 0o6000:
+            m.strip_ids(p, node, desc.path)
         for low, high in holes:
             node.holes = with_hole(node.holes, low, high, reserved=True)
         if end > size:

@@ -35,8 +35,6 @@ class XattrCalls(AttributeCalls):
         if not 0 < len(os.fsencode(text)) <= NAME_MAX:
             raise os_error(errno.ERANGE, path)
         space, dot, rest = text.partition(".")
-        if space not in ("user", "trusted", "security") or not dot:
-            raise os_error(errno.EOPNOTSUPP, path)
         if space == "trusted" and p.uid:
             raise os_error(errno.EPERM if want == WRITE else errno.ENODATA, path)
         if space == "security" and p.uid and want == WRITE:
@@ -46,8 +44,10 @@ class XattrCalls(AttributeCalls):
                 raise os_error(errno.EPERM if want == WRITE else errno.ENODATA, path)
             if node.kind == "dir" and node.mode & 0o1000 and want == WRITE and p.uid not in (0, node.uid):
                 raise os_error(errno.EPERM, path)
-            if not may(p, node, want):
-                raise os_error(errno.EACCES, path)
+        if space not in ("trusted", "security", "system") and not may(p, node, want):
+            raise os_error(errno.EACCES, path)
+        if space not in ("user", "trusted", "security") or not dot:
+            raise os_error(errno.EOPNOTSUPP, path)
         if not rest:
             raise os_error(errno.EINVAL, path)
         return text
