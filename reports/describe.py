@@ -7,12 +7,15 @@ from pathlib import PurePath
 from reports.paths import below, fitted
 from simfs.machine.ops import (
     Ack,
+    Ask,
     Close,
     Create,
     Effect,
+    Fail,
     FailedFlush,
     Flush,
     FlushAll,
+    HistoryOp,
     Link,
     Lock,
     Meta,
@@ -27,7 +30,7 @@ from simfs.machine.site import Site
 
 _VERBS: list[tuple[type[Op], str]] = [
     (Write, "write"), (Truncate, "truncate"), (Link, "link"), (FlushAll, "sync"), (Close, "close"),
-    (Lock, "lock"), (Ack, "PROMISE"), (Effect, "EFFECT"), (Note, "note"),
+    (Lock, "lock"), (Ack, "PROMISE"), (Effect, "EFFECT"), (Ask, "asked"), (Fail, "gave up"), (Note, "note"),
 ]  # fmt: skip
 
 
@@ -55,7 +58,7 @@ def detail(op: Op, room: int = 40, root: str = "/") -> str:
         source, target = below(op.path, root), below(op.to_path, root)
         source = fitted(source, max(half, room - 4 - len(target)))
         return f"{source} -> {fitted(target, room - 4 - len(source))}"
-    if isinstance(op, Ack | Effect):
+    if isinstance(op, HistoryOp):
         return short(told(op.label, op.value, room), room)
     if isinstance(op, Note):
         return short(op.text, room)

@@ -11,15 +11,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from simfs.explore.choices import Choices
-from simfs.explore.handle import Handle
+from simfs.explore.handle import Handle, events_of
 from simfs.explore.plan import NOTHING, Plan
 from simfs.explore.policy import Drawn
 from simfs.explore.scenario import Part, Spec
 from simfs.explore.schedule import Blocked, Policy, Runner, Scheduler, Step
-from simfs.explore.stage import Before
-from simfs.machine.faults import Fault, FaultySystem
+from simfs.explore.stage import Before, refuse
+from simfs.machine.faults import Fault, FaultySystem, by_count
 from simfs.machine.machine import Machine
-from simfs.machine.ops import Note, Op
+from simfs.machine.ops import Op
+from simfs.patch import taken_escapes
 
 
 @dataclass(slots=True)
@@ -40,6 +41,16 @@ class Run:
     """How many faults struck."""
     stuck: BaseException | None
     """A signal that ended the run early: Deadlock, StepLimit, NotSimulated, or Blocked by the policy."""
+
+    _end: Before | None = None
+
+    @property
+    def end(self) -> Before:
+        """What the run left, as laws see it at its end."""
+        if self._end is None:
+            events = (*self.before.past, *events_of(self.ops, self.names, self.before.boot))
+            self._end = Before(self.machine.freeze(), events, self.before.boot, self.machine.wall_ns)
+        return self._end
 
     @property
     def ops(self) -> list[Op]:
@@ -66,15 +77,18 @@ def run_boot(
     machine = Machine(before.image, boot=before.boot, wall_ns=before.wall_ns, record_sites=sites)
     machine.step_limit = spec.options["steps_max"]
     options = spec.options
-    strikes = [aimed(options["faults"][s.fault], parts[s.place].name, s.match) for s in plan.strikes]
-    if strikes:
-        machine.system = FaultySystem(machine.system, strikes)  # type: ignore[assignment]
+    struck = Struck()
+    refuse(machine, spec.refusals)
+    if plan.strikes:
+        faults = (*options["faults"], *spec.faults)
+        aims = [aimed(faults[s.fault], parts[s.place].name, s.match) for s in plan.strikes]
+        machine.system = FaultySystem(machine.system, aims, struck)  # type: ignore[assignment]
 
     def spawn(place: int, generation: int) -> Runner:
         part = parts[place]
         process = machine.spawn(part.name)
         machine.current = None
-        handle = Handle(machine, process, before.past)
+        handle = Handle(machine, process, before.past, spec.ordered)
         instance = spec.instance(attributes)
         restarts = part.restart if generation == 0 else 0
         return Runner(place + generation * len(parts), process, lambda: part.call(instance, handle), restarts)
@@ -91,6 +105,9 @@ def run_boot(
         if isinstance(signal, Exception):
             raise
         stuck = signal
+    escapes = taken_escapes()
+    if escapes:
+        stuck = escapes[0]
     return Run(
         before,
         machine,
@@ -101,7 +118,7 @@ def run_boot(
         scheduler.steps,
         scheduler.ticked_out,
         scheduler.killed,
-        sum(1 for op in machine.journal.ops if isinstance(op, Note) and op.text.startswith("fault")) if strikes else 0,
+        struck.count,
         stuck,
     )
 
@@ -109,6 +126,18 @@ def run_boot(
 def names_of(machine: Machine) -> dict[int, str]:
     """The name of each process by its index."""
     return {process.index: process.name for process in machine.processes}
+
+
+class Struck:
+    """Decides as the rule's own count says, and counts how often a fault struck."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, fault: Fault, call: str, count: int) -> bool:
+        hit = by_count(fault, call, count)
+        self.count += hit
+        return hit
 
 
 def aimed(fault: Fault, process: str, match: int) -> Fault:

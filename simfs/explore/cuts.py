@@ -17,13 +17,13 @@ from dataclasses import dataclass
 
 from simfs.explore.boot import Run
 from simfs.explore.happens import Order
-from simfs.machine.ops import Ack, Effect, FailedFlush, Flush, FlushAll, Lock, Note, Op
+from simfs.machine.ops import Ack, Ask, Effect, Fail, FailedFlush, Flush, FlushAll, Lock, Note, Op
 
 CUTS_MAX = 200_000
 CUTS_BOUND = f"at most {CUTS_MAX} crash points a run"
 SILENT = (Note, Lock)
 """Ops that leave the disk and all promises as they were."""
-DECISIVE = (Ack, Effect, Flush, FlushAll, FailedFlush)
+DECISIVE = (Ack, Ask, Effect, Fail, Flush, FlushAll, FailedFlush)
 """Ops before which a crash point must be looked at also on a model closed under loss."""
 
 Vector = tuple[int, ...]
@@ -113,6 +113,13 @@ def cuts(lanes: Sequence[Sequence[Op]], closed_under_loss: bool, known: Known) -
             made = [op for lane, count in zip(lanes, vector, strict=True) for op in lane[:count]]
             made.sort(key=lambda op: op.index)
             yield Cut(vector, made, following)
+
+
+def whole(ops: Sequence[Op]) -> Iterator[Cut]:
+    """The instants of a run of one process: every beginning of its journal that ends in something noticeable."""
+    for point in range(len(ops) + 1):
+        if point == 0 or not isinstance(ops[point - 1], SILENT):
+            yield Cut((point,), list(ops[:point]), list(ops[point : point + 1]))
 
 
 class Known:

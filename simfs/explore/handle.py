@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from simfs.machine.ops import Ack, Effect, Op
+from simfs.machine.ops import Ack, Ask, Effect, Fail, HistoryOp, Op
 
 if TYPE_CHECKING:
     from simfs.machine.machine import Machine
@@ -19,9 +19,13 @@ if TYPE_CHECKING:
     from simfs.machine.system import SimSystem
 
 
+KINDS: dict[type[Op], str] = {Ask: "ask", Ack: "ack", Fail: "fail", Effect: "effect"}
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A promise ("ack") or an effect ("effect") of some boot. `value` is what was passed along with it."""
+    """Something that was asked for ("ask"), promised ("ack"), given up ("fail") or done to the outside world ("effect")
+    in some boot. `value` is what was passed along with it."""
 
     kind: str
     label: str
@@ -38,18 +42,19 @@ class Event:
 def events_of(ops: Sequence[Op], names: Mapping[int, str], boot: int) -> list[Event]:
     """The promises and effects among `ops`; `names` gives the name of each process by index."""
     return [
-        Event("ack" if isinstance(op, Ack) else "effect", op.label, op.value, names[op.process], boot, op.time_ns)
+        Event(KINDS[type(op)], op.label, op.value, names[op.process], boot, op.time_ns)
         for op in ops
-        if isinstance(op, Ack | Effect)
+        if isinstance(op, HistoryOp)
     ]
 
 
 class Handle:
     """What the functions of a scenario are given as `m`. One for each simulated process."""
 
-    __slots__ = ("_machine", "_past", "_process")
+    __slots__ = ("_machine", "_ordered", "_past", "_process")
 
-    def __init__(self, machine: Machine, process: Process, past: Sequence[Event]) -> None:
+    def __init__(self, machine: Machine, process: Process, past: Sequence[Event], ordered: bool = False) -> None:
+        self._ordered = ordered
         self._machine = machine
         self._process = process
         self._past = past
@@ -69,17 +74,30 @@ class Handle:
         """Name of the process that asks."""
         return self._process.name
 
+    def ask(self, label: str, value: Any = None) -> None:
+        """Note that a caller asked for this; it may or may not happen. `value` is anything with a stable repr."""
+        self._tell(Ask("", label, value))
+
     def ack(self, label: str, value: Any = None) -> None:
         """Promise: from here on it must survive. `value` is anything with a stable repr."""
-        self._machine.promise(Ack("", label, value))
+        self._tell(Ack("", label, value))
+
+    def fail(self, label: str, value: Any = None) -> None:
+        """Note that a caller was told that this did not happen, or may not have."""
+        self._tell(Fail("", label, value))
 
     def effect(self, label: str, value: Any = None) -> None:
         """Say that something was done to the outside world; promises nothing, is never undone."""
-        self._machine.promise(Effect("", label, value))
+        self._tell(Effect("", label, value))
+
+    def _tell(self, op: HistoryOp) -> None:
+        self._machine.promise(op)
+        if self._ordered and self._machine.footprint is not None:
+            self._machine.footprint.append((("history",), "W"))
 
     @property
     def history(self) -> list[Event]:
-        """Every promise and effect so far, of all boots, in one legal order."""
+        """All that was asked, promised, given up and done so far, in all boots, in one legal order."""
         names = {p.index: p.name for p in self._machine.processes}
         return [*self._past, *events_of(self._machine.journal.ops, names, self.boot)]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from simfs.explore.law import Law
 from simfs.explore.scenario import BoundLaw, Part, Spec
-from simfs.explore.stage import Before, Solo, run_alone
+from simfs.explore.stage import LAW_STREAM, RECOVERY_STREAM, Before, Solo, run_alone
 from simfs.explore.verdict import Finding, Searched
 from simfs.machine.site import Site, is_machinery
 
@@ -27,7 +27,7 @@ class Judge:
     spec: Spec
     attributes: dict[str, Any]
     searched: Searched
-    _judged: set[tuple[int, int, int, EventKey]] = field(default_factory=set)
+    _judged: set[tuple[int, int, int, EventKey, bool]] = field(default_factory=set)
     _events: dict[int, EventKey] = field(default_factory=dict)
 
     def recovery(self, before: Before, sites: bool = False) -> Solo | None:
@@ -35,7 +35,7 @@ class Judge:
         self.searched.recoveries += 1
         if self.spec.recover is None:
             return None
-        return run_alone(self.spec, self.spec.recover, self.attributes, before, sites)
+        return run_alone(self.spec, self.spec.recover, self.attributes, before, sites, RECOVERY_STREAM)
 
     def after_recovery(self, before: Before, solo: Solo | None) -> Before:
         """What the laws see: the machine after recovery, in the same boot."""
@@ -44,13 +44,18 @@ class Judge:
         events = tuple(solo.handle.history)
         return Before(solo.machine.freeze(), events, before.boot, solo.machine.wall_ns)
 
-    def findings(self, at: Before) -> Iterator[Finding]:
-        """Broken laws on a recovered machine; nothing when the same question was answered before."""
-        key = (at.image.digest, at.boot, at.wall_ns, event_key(at.past))
+    def findings(self, at: Before, anytime: bool = False) -> Iterator[Finding]:
+        """Broken laws on a recovered machine; nothing when the same question was answered before.
+
+        `anytime`: only those laws that hold at every instant.
+        """
+        key = (at.image.digest, at.boot, at.wall_ns, event_key(at.past), anytime)
         if key in self._judged:
             return
         self._judged.add(key)
         for bound in self.spec.laws:
+            if anytime and not bound.anytime:
+                continue
             found = self.broken(bound, at)
             if found is not None:
                 yield found
@@ -58,7 +63,7 @@ class Judge:
     def broken(self, bound: BoundLaw, at: Before) -> Finding | None:
         """Judge one law, in a fresh process on its own copy of the machine."""
         self.searched.laws_judged += 1
-        solo = run_alone(self.spec, bound.part, self.attributes, at)
+        solo = run_alone(self.spec, bound.part, self.attributes, at, stream=LAW_STREAM)
         return None if solo.error is None else finding(bound.law, solo.error, bound.part)
 
     def recovery_failed(self, solo: Solo) -> Finding | None:

@@ -19,6 +19,7 @@ from typing import Any, TypeVar, overload
 
 from simfs.errors import UsageError
 from simfs.explore.law import RECOVERS, Law
+from simfs.machine.faults import Fault
 
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
@@ -40,6 +41,7 @@ class LawMark:
 
     law: Law | None
     ordered: bool = False
+    anytime: bool = False
 
 
 @overload
@@ -72,17 +74,18 @@ def process(
 @overload
 def law(function: F, /) -> F: ...
 @overload
-def law(bound: Law | None = None, /, *, ordered: bool = False) -> Callable[[F], F]: ...
-def law(function: Function | Law | None = None, /, *, ordered: bool = False) -> Any:
+def law(bound: Law | None = None, /, *, ordered: bool = False, anytime: bool = False) -> Callable[[F], F]: ...
+def law(function: Function | Law | None = None, /, *, ordered: bool = False, anytime: bool = False) -> Any:
     """Mark a method as the judge of a law: it raises AssertionError, or any error, when the law is broken.
 
     `@law` names the law after the method, with its docstring as the statement; `@law(LAW)` binds an existing `Law`.
     `ordered=True`: the law needs real-time order between promises of different processes.
+    `anytime=True`: it also holds at every instant of every run, on what a reader sees while the processes stand still.
     """
     bound = function if isinstance(function, Law) else None
 
     def mark(wrapped: F) -> F:
-        wrapped.__simfs_law__ = LawMark(bound, ordered)  # type: ignore[attr-defined]
+        wrapped.__simfs_law__ = LawMark(bound, ordered, anytime)  # type: ignore[attr-defined]
         return wrapped
 
     return mark if function is None or bound is not None else mark(function)  # type: ignore[type-var]
@@ -154,6 +157,7 @@ class BoundLaw:
     law: Law
     part: Part
     ordered: bool
+    anytime: bool = False
 
 
 @dataclass(slots=True)
@@ -172,7 +176,16 @@ class Spec:
     options: dict[str, Any]
     reference: str = ""
     """How `simfs run` and tokens name it: module:attribute, or the name in a catalogue."""
+    refusals: tuple[Fault, ...] = ()
+    """Calls that the system refuses, because the disk model says so."""
+    faults: tuple[Fault, ...] = ()
+    """Faults that the disk model brings along, numbered after the scenario's own."""
     kept: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def ordered(self) -> bool:
+        """Some law needs real-time order between promises of different processes."""
+        return any(bound.ordered for bound in self.laws)
 
     def instance(self, attributes: dict[str, Any]) -> Scenario:
         """A fresh object with the attributes that setup left."""
@@ -229,7 +242,7 @@ def _parts(kind: type[Scenario]) -> tuple[list[Part], list[BoundLaw], Part | Non
         if judged is not None:
             doc = inspect.cleandoc(function.__doc__ or "").replace("\n", " ")
             found = judged.law or Law(name, doc or _first_sentence(kind) or name.replace("_", " "))
-            laws.append(BoundLaw(found, Part(name, _method(name)), judged.ordered))
+            laws.append(BoundLaw(found, Part(name, _method(name)), judged.ordered, judged.anytime))
         if getattr(function, "__simfs_recover__", None):
             recovers = function.__simfs_recover__  # type: ignore[attr-defined]
             if recovery is not None:

@@ -28,6 +28,7 @@ from simfs.machine import running
 from simfs.machine.errors import Deadlock
 from simfs.machine.machine import Machine
 from simfs.machine.process import Process, ProcessKilled
+from simfs.patch import end_of_process
 
 CLOCK = -1
 """Who makes the steps of the clock."""
@@ -151,9 +152,9 @@ class Scheduler:
                 self._step(last)
         finally:
             machine.gate = machine.block = machine.footprint = None
+            self._abandon()
             machine.current = None
             running.active = outer
-            self._abandon()
 
     def _enabled(self, last: int) -> list[int]:
         able: list[int] = []
@@ -231,11 +232,12 @@ class Scheduler:
             except BaseException as raised:
                 runner.error = raised
             if not runner.process.dead:
-                if self.places > 1 or runner.restarts:
-                    try:
+                try:
+                    end_of_process()
+                    if self.places > 1 or runner.restarts:
                         self._gate(runner.process, "exit")
-                    except ProcessKilled:
-                        pass
+                except ProcessKilled:
+                    pass
                 if not runner.process.dead:
                     self.machine.current = runner.process
                     self.machine.exit(runner.process)
@@ -295,12 +297,14 @@ class Scheduler:
 
     def throw_out(self, runner: Runner) -> None:
         """Throw a dead process out of its code, as often as it takes."""
-        self._running = runner
+        machine = self.machine
+        self._running, machine.current = runner, runner.process
         for _ in range(100):
             if runner.done or runner.greenlet is None or runner.greenlet.dead:
                 break
             runner.greenlet.throw(ProcessKilled, ProcessKilled(runner.process.name), None)
         runner.done = True
+        machine.current = None
 
     def _abandon(self) -> None:
         """Processes that have not ended leave their code, without effect on the machine."""

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simfs.disk.model import Disk, DiskModel
+from simfs.disk.scc import SccDisk
 from simfs.explore.boot import Run, names_of
-from simfs.explore.cuts import CUTS_BOUND, DECISIVE, SILENT, Known, cuts, happens_before, stamp
-from simfs.explore.dpor import Diverged
+from simfs.explore.cuts import CUTS_BOUND, DECISIVE, SILENT, Known, cuts, happens_before, stamp, whole
 from simfs.explore.handle import Event, events_of
 from simfs.explore.happens import Order
 from simfs.explore.judge import Judge, event_key, finding
@@ -32,7 +32,7 @@ from simfs.explore.stage import Before
 from simfs.explore.strategy import Runs
 from simfs.explore.verdict import Crash, Finding, Leg, Path, Searched
 from simfs.machine.errors import Deadlock, StepLimit
-from simfs.machine.ops import Ack, Effect, Flush, FlushAll, Op, Write
+from simfs.machine.ops import Flush, FlushAll, HistoryOp, Op, Write
 
 
 class OutOfBudget(Exception):
@@ -87,20 +87,22 @@ class Search:
     judge: Judge = field(init=False)
     _seen: set[object] = field(default_factory=set)
     _digests: set[int] = field(default_factory=set)
+    _instants: Known = field(default_factory=Known)
+    _anytime: bool = False
     _told: float = 0.0
 
     def __post_init__(self) -> None:
         self.judge = Judge(self.spec, self.attributes, self.searched)
+        self._anytime = any(bound.anytime for bound in self.spec.laws)
+
+    @property
+    def depth(self) -> int:
+        """How many power losses in a row are tried."""
+        return self.spec.options["power_depth"] if self.spec.options["power"] else 0
 
     def run(self) -> None:
         """Search everything. Raises Found, OutOfBudget or Inconclusive."""
-        depth = self.spec.options["power_depth"] if self.spec.options["power"] else 0
-        try:
-            self._boot(self.spec.processes, self.base, depth, ())
-        except Diverged as diverged:
-            raise Inconclusive(
-                f"not deterministic: {diverged}. Common causes: set order, id(), state kept in a module or on a class."
-            ) from diverged
+        self._boot(self.spec.processes, self.base, self.depth, ())
 
     def finish(self) -> None:
         """Bring the counts up to date."""
@@ -111,22 +113,32 @@ class Search:
         known = Known()
         try:
             for run, order in runs:
-                self.searched.executions += 1
-                self._check_time(runs)
-                self.judge_end(run, path)
-                if depth > 0:
-                    self._power_losses(run, order, depth, path, known)
+                self.take(run, order, depth, path, known)
+                self.check_time(runs)
         finally:
-            self.searched.classes += len(runs.classes)
-            self.searched.blocked += runs.blocked
-            self._bound(runs.bounds | ({CUTS_BOUND} if known.bounded else set()))
+            self.close(runs, known)
+
+    def take(self, run: Run, order: Order | None, depth: int, path: Path, known: Known) -> None:
+        """Judge one run: its end, and every power loss in it while losses remain. Raises Found or Inconclusive."""
+        self.searched.executions += 1
+        self._judge_end(run, path)
+        if depth > 0:
+            self._power_losses(run, order, depth, path, known)
+        if self._anytime:
+            self._judge_anytime(run, order, path)
+
+    def close(self, runs: Runs, known: Known) -> None:
+        """Add to the counts what the runs themselves know, when they have all been taken or the search ends."""
+        self.searched.classes += len(runs.classes)
+        self.searched.blocked += runs.blocked
+        self._bound(runs.bounds | ({CUTS_BOUND} if known.bounded else set()))
 
     def _bound(self, bounds: set[str]) -> None:
         for bound in sorted(bounds):
             if bound not in self.searched.bounds:
                 self.searched.bounds.append(bound)
 
-    def judge_end(self, run: Run, path: Path) -> None:
+    def _judge_end(self, run: Run, path: Path) -> None:
         """The run itself: it ended well, and the laws hold on what it left."""
         leg = (*path, Leg(run.schedule, None, plan=run.plan))
         if isinstance(run.stuck, Deadlock):
@@ -139,10 +151,22 @@ class Search:
             part = run.part_of(runner)
             if runner.error is not None and not isinstance(runner.error, part.raises):
                 raise Found(Violation(finding(COMPLETES, runner.error, part), leg))
-        events = (*run.before.past, *events_of(run.ops, run.names, run.before.boot))
-        end = Before(run.machine.freeze(), events, run.before.boot, run.machine.wall_ns)
-        for found in self.judge.findings(end):
+        for found in self.judge.findings(run.end):
             raise Found(Violation(found, leg))
+
+    def _judge_anytime(self, run: Run, order: Order | None, path: Path) -> None:
+        """Laws that hold at every instant, on what readers see there: nothing is lost, every process stops."""
+        lanes = stamp(run, order) if order is not None and len(run.machine.processes) > 1 else None
+        vectors = cuts(lanes, False, self._instants) if lanes else whole(run.ops)
+        for cut in vectors:
+            disk = SccDisk(run.before.image)
+            for op in cut.ops:
+                disk.add(op)
+            events = (*run.before.past, *events_of(cut.ops, run.names, run.before.boot))
+            wall_ns = cut.ops[-1].time_ns if cut.ops else run.before.wall_ns
+            at = Before(disk.image((0,)), events, run.before.boot, wall_ns)
+            for found in self.judge.findings(at, anytime=True):
+                raise Found(Violation(found, (*path, Leg(run.schedule, Crash(cut.vector, ()), plan=run.plan))))
 
     def _power_losses(self, run: Run, order: Order | None, depth: int, path: Path, known: Known) -> None:
         restarts = [part for part in run.parts if part.restart >= run.before.boot]
@@ -181,7 +205,7 @@ class Search:
             if following is not None:
                 disk.add(following)
                 wall_ns = following.time_ns
-                if isinstance(following, Ack | Effect):
+                if isinstance(following, HistoryOp):
                     events.extend(events_of([following], names, before.boot))
         self._bound(disk.bounds)
 
@@ -200,7 +224,7 @@ class Search:
             self._digests.add(digest)
             before = Before(disk.image(pick, following), at.past, at.boot + 1, at.wall_ns)
             self._image(before, way.depth - 1, way.crashed(Crash(cut, pick, during)), way.restarts)
-        self._check_time()
+        self.check_time()
 
     def _image(self, before: Before, depth: int, path: Path, restarts: list[Part]) -> None:
         """One distinct image: recover, crash the recovery while losses remain, judge, start again what restarts."""
@@ -222,7 +246,7 @@ class Search:
                 self._seen.add(key)
                 self._boot(restarts, recovered, depth, path)
 
-    def _check_time(self, runs: Runs | None = None) -> None:
+    def check_time(self, runs: Runs | None = None) -> None:
         now = time.monotonic()
         if self.progress is not None and now - self._told > 0.1:
             self._told = now

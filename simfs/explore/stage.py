@@ -15,8 +15,14 @@ from typing import Any
 from simfs.explore.handle import Event, Handle
 from simfs.explore.scenario import Part, Spec
 from simfs.machine import running
+from simfs.machine.faults import Fault, FaultySystem
 from simfs.machine.inode import EPOCH_NS, Image
 from simfs.machine.machine import Machine
+from simfs.patch import end_of_process, taken_escapes
+
+
+RECOVERY_STREAM, LAW_STREAM = 32, 48
+"""Where the inode numbers of a recovery and of a law begin, after those of the processes of the same boot."""
 
 
 @dataclass(slots=True)
@@ -38,18 +44,34 @@ class Before:
     wall_ns: int = EPOCH_NS
 
 
-def run_alone(spec: Spec, part: Part, attributes: dict[str, Any], before: Before, sites: bool = False) -> Solo:
-    """Run `part` in a fresh process on a fresh machine; the process exits when it ends, whatever it raised."""
+def refuse(machine: Machine, refusals: Sequence[Fault]) -> None:
+    """Make the machine's system refuse what the disk model says it refuses."""
+    if refusals:
+        machine.system = FaultySystem(machine.system, refusals)  # type: ignore[assignment]
+
+
+def run_alone(
+    spec: Spec, part: Part, attributes: dict[str, Any], before: Before, sites: bool = False, stream: int = 0
+) -> Solo:
+    """Run `part` in a fresh process on a fresh machine; the process exits when it ends, whatever it raised.
+
+    `stream` keeps its inode numbers apart from those of other processes of the same boot.
+    """
     machine = Machine(before.image, boot=before.boot, wall_ns=before.wall_ns, record_sites=sites)
     machine.step_limit = spec.options["steps_max"]
+    refuse(machine, spec.refusals)
     process = machine.spawn(part.name)
+    process.stream += stream
     handle = Handle(machine, process, before.past)
     instance = spec.instance(attributes)
     error: BaseException | None = None
     outer = running.active
     running.active, machine.current = machine, process
     try:
-        part.call(instance, handle)
+        try:
+            part.call(instance, handle)
+        finally:
+            end_of_process()
     except KeyboardInterrupt:
         raise
     except BaseException as raised:
@@ -58,12 +80,11 @@ def run_alone(spec: Spec, part: Part, attributes: dict[str, Any], before: Before
         machine.current = None
         running.active = outer
     machine.exit(process)
+    escapes = taken_escapes()
+    if escapes:
+        error = escapes[0]
     if part is spec.setup:
         spec.kept.clear()
         spec.kept.update(instance.__dict__)
     return Solo(machine, handle, error)
 
-
-def follow(before: Before, machine: Machine, events: Sequence[Event], image: Image) -> Before:
-    """The boot after `machine`'s: same wall clock, next number, `events` as the past."""
-    return Before(image, tuple(events), before.boot + 1, machine.wall_ns)

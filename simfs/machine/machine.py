@@ -24,7 +24,7 @@ from simfs.machine.inode import EPOCH_NS, Image, Inode
 from simfs.machine.journal import OpJournal
 from simfs.machine.livedisk import LiveDisk
 from simfs.machine.locks import LockTable
-from simfs.machine.ops import Ack, Effect, Note
+from simfs.machine.ops import HistoryOp, Note
 from simfs.machine.process import Process, ProcessKilled
 from simfs.machine.system import SimSystem
 
@@ -158,9 +158,9 @@ class Machine(LiveDisk):
             self.footprint.append((("clock",), "W"))
             self.footprint.append((("stamp",), "W"))
 
-    def promise(self, op: Ack | Effect) -> None:
-        """The running process promises something to a caller, or does something to the outside world."""
-        p = self.system.enter("ack" if op.__class__ is Ack else "effect")
+    def promise(self, op: HistoryOp) -> None:
+        """The running process tells a caller something, or does something to the outside world."""
+        p = self.system.enter(type(op).__name__.lower())
         self.journal.append(op, p.index, self.wall_ns)
 
     def note(self, p: Process | None, text: str) -> None:

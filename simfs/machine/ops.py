@@ -160,6 +160,22 @@ class Lock(Op):
 
 
 @dataclass(slots=True, eq=False)
+class Ask(Op):
+    """A caller asked for something: from here on it may happen. `path` is empty."""
+
+    label: str
+    value: object = None
+
+
+@dataclass(slots=True, eq=False)
+class Fail(Op):
+    """A caller was told that what it asked for did not happen, or may not have. `path` is empty."""
+
+    label: str
+    value: object = None
+
+
+@dataclass(slots=True, eq=False)
 class Ack(Op):
     """A promise to a caller, from here on binding. `path` is empty."""
 
@@ -183,4 +199,5 @@ class Note(Op):
 
 
 ContentOp = Write | Truncate
+HistoryOp = Ask | Ack | Fail | Effect
 EntryOp = Create | Link | Unlink | Rename
