@@ -15,7 +15,8 @@ from typing import Any
 import simfs
 from simfs.disk.models import models_named
 from simfs.explore.boot import cut_off
-from simfs.explore.explorer import prepare, stage_set
+from simfs.explore.explorer import stage_set
+from simfs.explore.group import prepare
 from simfs.explore.scenario import Spec, spec_of
 from simfs.explore.search import Search
 from simfs.explore.strategy import Runs

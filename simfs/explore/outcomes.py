@@ -14,7 +14,8 @@ from simfs.disk.models import models_named
 from simfs.errors import UsageError
 from simfs.explore.boot import run_boot
 from simfs.explore.choices import Replayed
-from simfs.explore.explorer import prepare, stage_set
+from simfs.explore.explorer import stage_set
+from simfs.explore.group import for_model, prepare
 from simfs.explore.scenario import scenario, spec_of
 from simfs.machine.ops import Ack
 
@@ -60,7 +61,7 @@ def outcomes(program: Step | Sequence[Step], setup: Step | None = None, disk: st
     if model is None:
         raise UsageError('outcomes takes one disk model, not "all"')
     with stage_set(spec):
-        ready = prepare(spec)
+        ready = prepare(for_model(spec, model))
         done = run_boot(spec, spec.processes, ready.attributes, ready.base, Replayed(()))
     for runner in done.runners:
         if runner.error is not None:

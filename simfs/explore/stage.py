@@ -20,7 +20,6 @@ from simfs.machine.inode import EPOCH_NS, Image
 from simfs.machine.machine import Machine
 from simfs.patch import end_of_process, taken_escapes
 
-
 RECOVERY_STREAM, LAW_STREAM = 32, 48
 """Where the inode numbers of a recovery and of a law begin, after those of the processes of the same boot."""
 

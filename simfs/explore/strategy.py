@@ -24,6 +24,7 @@ from simfs.explore.policy import Budgeted, Drawn, Pct, Pos
 from simfs.explore.scenario import Part, Spec
 from simfs.explore.schedule import Policy
 from simfs.explore.stage import Before
+from simfs.machine.faults import Fault
 from simfs.machine.ops import Write
 
 PAGE = 4096
@@ -46,13 +47,27 @@ class Runs:
     made: int = 0
     tree: Dpor | None = None
 
+    @property
+    def sampled(self) -> bool:
+        """The runs are drawn, not enumerated."""
+        return self.spec.options["strategy"] not in ("exhaustive", "naive")
+
+    def answers(self) -> tuple[int, ...]:
+        """The schedule that an exhaustive search was on when it stopped."""
+        nodes = self.tree.nodes if self.tree is not None else []
+        return tuple(node.enabled.index(node.who) for node in nodes if len(node.enabled) > 1)
+
     def __iter__(self) -> Iterator[tuple[Run, Order | None]]:
         """Each run, with its happens-before order where crash points are to be taken from it."""
         strategy = self.spec.options["strategy"]
-        if strategy in ("exhaustive", "naive"):
-            yield from self._every_plan()
-        else:
+        if self.sampled:
             yield from self._samples(strategy)
+        else:
+            yield from self._every_plan()
+
+    @property
+    def _faults(self) -> Sequence[Fault]:
+        return (*self.spec.options["faults"], *self.spec.faults)
 
     def _run(self, policy: Policy, plan: Plan) -> Run:
         return run_boot(self.spec, self.parts, self.attributes, self.before, policy, plan=plan)
@@ -90,9 +105,9 @@ class Runs:
         if plan.strikes:
             *others, strike = plan.strikes
             yield Plan(plan.kills, (*others, strike._replace(match=strike.match + 1)), plan.jump)
-        if len(plan.strikes) < (options["max_faults"] if options["faults"] else 0):
+        if len(plan.strikes) < (options["max_faults"] if self._faults else 0):
             least = plan.strikes[-1] if plan.strikes else Strike(0, 0, 0)
-            for fault in range(len(options["faults"])):
+            for fault in range(len(self._faults)):
                 for place in range(len(self.parts)):
                     if (fault, place) >= (least.fault, least.place):
                         start = least.match + 1 if plan.strikes and (fault, place) == least[:2] else 0
@@ -145,6 +160,7 @@ class Runs:
             length = max(length, len(run.steps))
             calls = max(calls, *(runner.calls for runner in run.runners))
             number += 1
+            self.made = number
             yield run, order
 
     def _drawn_plan(self, draw: random.Random, calls: int) -> Plan:
@@ -154,8 +170,8 @@ class Runs:
             for place in sorted(draw.sample(range(len(self.parts)), min(options["kills"], len(self.parts))))
         )
         strikes = tuple(
-            Strike(draw.randrange(len(options["faults"])), draw.randrange(len(self.parts)), draw.randrange(calls))
-            for _ in range(min(options["max_faults"], len(options["faults"])))
+            Strike(draw.randrange(len(self._faults)), draw.randrange(len(self.parts)), draw.randrange(calls))
+            for _ in range(min(options["max_faults"], len(self._faults)))
         )
         jump = draw.randrange(len(options["clock_jumps"])) if options["clock_jumps"] else None
         return Plan(kills, strikes, jump)

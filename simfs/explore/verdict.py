@@ -184,7 +184,8 @@ class Verdict:
 
 
 def together(verdicts: Sequence[Verdict]) -> Verdict:
-    """One verdict for several models of one scenario: the worst status, counts added, the first counterexample."""
+    """One verdict for several models of one scenario: the worst status, the first counterexample, counts added; runs
+    and time, which the models share, are those of the one that took most."""
     assert verdicts
     if len(verdicts) == 1:
         only = verdicts[0]
@@ -194,6 +195,10 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
     total = verdicts[0].searched
     for verdict in verdicts[1:]:
         total = total + verdict.searched
+    total.executions = max(v.searched.executions for v in verdicts)
+    total.blocked = max(v.searched.blocked for v in verdicts)
+    total.classes = max(v.searched.classes for v in verdicts)
+    total.seconds = max(v.searched.seconds for v in verdicts)
     return Verdict(
         worst.scenario,
         worst.status,
