@@ -38,9 +38,10 @@ def assert_one_holder(m: Any) -> None:
     assert not m.effects(TWO_HOLDERS), "two processes held it at the same moment"
 
 
-def make_witness() -> None:
-    """For setup: the witness exists, so that holders do not meet in making it."""
-    os.close(os.open(WITNESS, os.O_RDWR | os.O_CREAT))
+def make_empty(*paths: str) -> None:
+    """For setup: lock files and the witness exist, so that nobody meets in making them."""
+    for path in paths:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT))
 
 
 @contextmanager

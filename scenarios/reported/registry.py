@@ -22,6 +22,8 @@ from simfs.explore.scenario import Scenario
 
 EVERY_MODEL = tuple(MODELS)
 """What a right twin claims that is right on each disk model there is."""
+ATOMIC_RENAMES = tuple(name for name in MODELS if name != "posix-weakest")
+"""What a right twin claims that counts on a rename being there as a whole or not at all."""
 
 
 @dataclass(frozen=True, slots=True)
