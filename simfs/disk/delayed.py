@@ -8,10 +8,10 @@ beginning of the sequence is not there at all. Once it has space, any later vers
 with everything else; without data it reads as NULs (an unwritten extent).
 
 Sizes: a truncation sets the size in the sequence at once; an append into the last block, if that has space and is
-partly filled, moves it at once to at most the block's end; every other growth moves it when space is found, to the
-end of a block or to the size the file had at that moment. Space is found by the program's own calls (a flush, a rename
-over a file, close after truncation to 0: an `alloc` event) or by background writeback, which may come at any moment
-and is never relied on.
+partly filled, moves it at once to at most the block's end; every other growth moves it when space is found for a
+block: to that block's end, or to the size of the file if that is less (a size inside a block is so left behind by the
+next append to it). Space is found by the program's own calls (a flush, a rename over a file, close after truncation to
+0: an `alloc` event) or by background writeback, which may come at any moment and is never relied on.
 
 Appended bytes reach the disk in the order of their offsets. Sizes and offsets are bytes.
 """
@@ -43,8 +43,6 @@ class Event:
     """Size in the page cache afterwards."""
     grows_to: int = 0
     """Size that an append into a partly filled block with space puts into the sequence at once; 0 if none."""
-    ends: tuple[int, ...] = ()
-    """Ends of the new blocks before the last one that the write filled: sizes that finding space may stop at."""
     allocates: bool = False
     """A flush found space for everything pending right after this event."""
 
@@ -70,12 +68,17 @@ class Incarnation:
     limbo: int = -1
     """Versions up to this index were pending at a flush that failed: no later flush covers them."""
     alloc_event: int | None = None
-    """The event at which the program's own calls found space for it."""
+    """The event at which, or right after which, the program's own calls found space for it."""
 
     @property
     def has_space(self) -> bool:
         """Whether the program's own calls, or the time before them, gave it space."""
         return self.base is not None or self.alloc_event is not None
+
+    def waits_for_space(self, before: int) -> bool:
+        """Whether, after the first `before` events, it was written and has no space as far as the program can tell."""
+        spaced = self.base is not None or (self.alloc_event is not None and self.alloc_event < before)
+        return not spaced and bool(self.versions) and self.versions[0].event < before
 
 
 class Blocks:
@@ -130,8 +133,6 @@ class Blocks:
             life = self.dirty[block][-1] if block in self.dirty else None
             if block >= first and life is not None and life.has_space:
                 event.grows_to = min(size, (block + 1) * BLOCK)
-        new_from = max(first, -(-before // BLOCK) if event.grows_to else before // BLOCK)
-        event.ends = tuple((block + 1) * BLOCK for block in range(new_from, last + 1) if (block + 1) * BLOCK < size)
         if len(self.cache) < op.offset:
             self.cache.extend(bytes(op.offset - len(self.cache)))
         self.cache[op.offset : end] = op.data
@@ -166,19 +167,19 @@ class Blocks:
         """Note that a call of the program found space for everything pending."""
         number, size = len(self.events), len(self.cache)
         self.events.append(Event("alloc", step, None, size, size))
-        self._give_space(number)
+        self._give_space(number, number)
 
-    def _give_space(self, number: int) -> None:
+    def _give_space(self, before: int, event: int) -> None:
         for block in self.dirty:
-            life = self.incarnation(block, number)
-            if life is not None and not life.has_space and any(v.event < number for v in life.versions):
-                life.alloc_event = number
+            life = self.incarnation(block, before)
+            if life is not None and life.waits_for_space(before):
+                life.alloc_event = event
 
     def delayed(self, before: int) -> bool:
         """Whether, after the first `before` events, some block waits for space as far as the program's calls say."""
         for block in self.dirty:
             life = self.incarnation(block, before)
-            if life is not None and not life.has_space and any(v.event < before for v in life.versions):
+            if life is not None and life.waits_for_space(before):
                 return True
         return False
 
@@ -186,7 +187,7 @@ class Blocks:
         """A flush made the data of the first `before` events durable, except what a failed one left in limbo."""
         if before and self.delayed(before):
             self.events[before - 1].allocates = True
-            self._give_space(before)
+            self._give_space(before, before - 1)
         for block in self.dirty:
             life = self.incarnation(block, before)
             if life is not None:

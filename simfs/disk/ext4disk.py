@@ -7,7 +7,7 @@ may then come out are `ext4file.py`'s.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 
 from simfs.disk.entrystate import NameChanges
@@ -65,8 +65,8 @@ class Ext4Disk(WorldDisk):
             state = self.inodes[ino] = Ext4Inode(self.base.inodes[ino], self.rules)
         return state
 
-    def _step(self, op: Op, inos: tuple[int, ...], size_inos: tuple[int, ...] = ()) -> Step:
-        step = Step(op, inos, size_inos)
+    def _step(self, op: Op, inos: tuple[int, ...], size_inos: tuple[int, ...] = (), finds_space: bool = False) -> Step:
+        step = Step(op, inos, size_inos, finds_space)
         sequence = self.sequences.setdefault(self.device(inos[0]), MetadataSequence())
         for ino in inos:
             self.last_step[ino, False] = step
@@ -112,24 +112,24 @@ class Ext4Disk(WorldDisk):
             self.inodes[op.ino] = Ext4Inode(new_inode(op, self.device(op.dir)), self.rules)
             self._step(op, (op.ino,), (op.ino,))
         elif isinstance(op, Rename):
-            others = () if op.victim is None else (op.victim,)
-            step = self._step(op, (op.ino, *others))
-            moved = self.inodes.get(op.ino)
-            over = op.victim is not None and not op.exchange and not op.is_dir
-            if over and moved is not None and moved.blocks.delayed(len(moved.blocks.events)):
-                moved.blocks.allocate(step)
-                moved.changed()
+            if op.victim is not None and not op.exchange and not op.is_dir:
+                self._find_space(op, op.ino)
+            self._step(op, (op.ino,) if op.victim is None else (op.ino, op.victim))
         else:
             self._step(op, (op.ino,))
 
+    def _find_space(self, op: Op, ino: int) -> None:
+        """Rules (5) and (6): the call starts writeback of delayed blocks and waits for nothing."""
+        state = self.inodes.get(ino)
+        if state is not None and state.blocks.delayed(len(state.blocks.events)):
+            state.blocks.allocate(self._step(op, (ino,), (ino,), finds_space=True))
+            state.changed()
+
     def _close(self, op: Close) -> None:
         state = self.inodes.get(op.ino)
-        if state is None or not state.truncated_to_nothing:
-            return
-        state.truncated_to_nothing = False
-        if state.blocks.delayed(len(state.blocks.events)):
-            state.blocks.allocate(self._step(op, (op.ino,), (op.ino,)))
-            state.changed()
+        if state is not None and state.truncated_to_nothing:
+            state.truncated_to_nothing = False
+            self._find_space(op, op.ino)
 
     def _covered(self, state: Ext4Inode, covers: Covers | None) -> int:
         """How many of the inode's events a flush covers."""
@@ -147,8 +147,8 @@ class Ext4Disk(WorldDisk):
         else:
             last = self._last_covered(ino, data_only, covers)
             if last is not None:
-                until = last.op
-                self._cover(self.device(ino), lambda op: op.index <= until.index and happened_before(op, until))
+                until = last
+                self._cover(self.device(ino), lambda s: s.number <= until.number and happened_before(s.op, until.op))
         if state is not None:
             state.blocks.flush(count)
             state.changed()
@@ -163,9 +163,9 @@ class Ext4Disk(WorldDisk):
         return found[-1] if found else None
 
     def _flush_sequence(self, device: int, covers: Covers | None) -> None:
-        self._cover(device, (lambda op: True) if covers is None else covers)
+        self._cover(device, lambda step: covers is None or covers(step.op))
 
-    def _cover(self, device: int, picks: Covers) -> None:
+    def _cover(self, device: int, picks: Callable[[Step], bool]) -> None:
         sequence = self.sequences.get(device)
         done = sequence.cover(picks) if sequence is not None else []
         if not done:
@@ -173,7 +173,7 @@ class Ext4Disk(WorldDisk):
         self.names = self.names.copy()
         touched: dict[int, None] = {}
         for step in done:
-            if isinstance(step.op, Create | Link | Unlink | Rename):
+            if isinstance(step.op, Create | Link | Unlink | Rename) and not step.finds_space:
                 self.names.apply(step.op)
             touched.update(dict.fromkeys(step.inos))
         for ino in touched:
@@ -231,7 +231,7 @@ class Ext4Disk(WorldDisk):
             step.op
             for sequence, mask in zip(sequences, masks, strict=True)
             for step in sequence.pending
-            if mask >> step.place & 1 and isinstance(step.op, Create | Link | Unlink | Rename)
+            if mask >> step.place & 1 and isinstance(step.op, Create | Link | Unlink | Rename) and not step.finds_space
         ]
         last = kept[-1] if kept and self.rules.split_renames else None
         halves: list[list[EntryOp]] = torn_renames(last) if isinstance(last, Rename) else []
@@ -249,7 +249,8 @@ class Ext4Disk(WorldDisk):
         out = dict.fromkeys(self.issued, Fate.DURABLE)
         for sequence, mask in zip(self.sequences.values(), world.key, strict=True):
             for step in sequence.pending:
-                out[step.op.index] = Fate.KEPT if step.kept(mask) else Fate.LOST
+                if not step.finds_space:
+                    out[step.op.index] = Fate.KEPT if step.kept(mask) else Fate.LOST
         for ino, state in self.inodes.items():
             way = chosen.get(ino)
             for event in state.blocks.events:
@@ -262,4 +263,8 @@ class Ext4Disk(WorldDisk):
 
 def _entry_bits(sequence: MetadataSequence) -> int:
     """The mask of the pending steps that change entries."""
-    return sum(1 << step.place for step in sequence.pending if isinstance(step.op, Create | Link | Unlink | Rename))
+    return sum(
+        1 << step.place
+        for step in sequence.pending
+        if isinstance(step.op, Create | Link | Unlink | Rename) and not step.finds_space
+    )

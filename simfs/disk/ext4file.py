@@ -146,19 +146,24 @@ class Ext4Inode:
     def _sizes(self, kept: int) -> tuple[list[int], int]:
         """The sizes possible, smallest first, and the size that the last surviving truncation set."""
         blocks = self.blocks
-        least = base = blocks.size_durable
-        later: set[int] = set()
-        for event in blocks.events[:kept]:
+        least = base = last = blocks.size_durable
+        since = -1
+        for number, event in enumerate(blocks.events[:kept]):
+            last = event.size
             if event.kind == "cut":
                 least = base = event.size
-                later.clear()
-            elif event.kind == "write":
-                least = max(least, event.grows_to)
-                if event.size > event.size_before:
-                    later.add(event.size)
-                    later.update(event.ends)
+                since = number
+            least = max(least, event.grows_to)
             if event.kind == "alloc" or event.allocates:
                 least = max(least, event.size)
+        later = {last}
+        for block in blocks.dirty:
+            life = blocks.incarnation(block, kept)
+            if life is not None and life.waits_for_space(kept):
+                end = (block + 1) * BLOCK
+                grown = [v.event for v in life.versions if v.appends and since < v.event < kept]
+                later.update(min(blocks.events[number].size, end) for number in grown[-1:])
+                later.add(min(last, end))
         return self._few([least, *sorted(size for size in later if size > least)]), base
 
     def _few(self, places: list[int]) -> list[int]:

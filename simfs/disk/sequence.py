@@ -28,11 +28,15 @@ def happened_before(first: Op, second: Op) -> bool:
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """One metadata change. `inos`: the inodes it changes; `size_inos`: those of them that fdatasync waits for too."""
+    """One metadata change. `inos`: the inodes it changes; `size_inos`: those of them that fdatasync waits for too.
+    `finds_space`: only that the call found space for delayed blocks; what else it does is another step."""
 
     op: Op
     inos: tuple[int, ...]
     size_inos: tuple[int, ...]
+    finds_space: bool = False
+    number: int = 0
+    """Counts the steps of its sequence from 1."""
     done: bool = False
     place: int = 0
     """Its bit among the pending steps; without meaning once done."""
@@ -45,26 +49,28 @@ class Step:
 class MetadataSequence:
     """The steps of one filesystem that no flush has covered."""
 
-    __slots__ = ("bounded", "pending")
+    __slots__ = ("bounded", "count", "pending")
 
     def __init__(self) -> None:
         self.pending: list[Step] = []
         self.bounded = False
+        self.count = 0
 
     def add(self, step: Step) -> Step:
-        step.place = len(self.pending)
+        self.count += 1
+        step.number, step.place = self.count, len(self.pending)
         self.pending.append(step)
         return step
 
-    def cover(self, picks: Callable[[Op], bool]) -> list[Step]:
+    def cover(self, picks: Callable[[Step], bool]) -> list[Step]:
         """Make durable the pending steps that `picks` picks and all that happened before them; they are answered."""
-        chosen = [step for step in self.pending if picks(step.op)]
+        chosen = [step for step in self.pending if picks(step)]
         if not chosen:
             return []
         if not chosen[-1].op.clock:
             done = self.pending[: chosen[-1].place + 1]
         else:
-            done = [s for s in self.pending if any(happened_before(s.op, c.op) for c in chosen if c.place >= s.place)]
+            done = [s for s in self.pending if any(s.place <= c.place and happened_before(s.op, c.op) for c in chosen)]
         for step in done:
             step.done = True
         self.pending = [step for step in self.pending if not step.done]
