@@ -30,11 +30,15 @@ from scenarios.reported.registry import EVERY_MODEL, Case
 from simfs.machine.faults import Short
 
 LOG = "/events.jsonl"
-TEXTS = {"long": "x" * 9000, "brief": "y"}
+BUFFER = 8192
+"""How much Python collects before it writes."""
 
 
 class _Log(simfs.Scenario):
-    """Two processes append an event each, one longer than a buffer: each line of the log is one of the two."""
+    """Two processes append an event each: each line of the log is one of the two."""
+
+    length = 0
+    """How long the text of the longer event is."""
 
     def setup(self, m: Any) -> None:
         make_empty(LOG)
@@ -46,33 +50,38 @@ class _Log(simfs.Scenario):
         """The lines that a reader takes for events."""
         raise NotImplementedError
 
+    def event_of(self, who: str) -> dict[str, str]:
+        """The event that a process appends."""
+        return {"id": who, "text": "x" * self.length if who == "long" else "y"}
+
     @simfs.process
     def long(self, m: Any) -> None:
-        self.append(event_of("long"))
+        self.append(self.event_of("long"))
         m.ack("long")
 
     @simfs.process
     def brief(self, m: Any) -> None:
-        self.append(event_of("brief"))
+        self.append(self.event_of("brief"))
         m.ack("brief")
 
     @simfs.law(DUR3)
     def every_line_was_written(self, m: Any) -> None:
-        written = [json.dumps(event_of(who)) for who in TEXTS]
+        written = [json.dumps(self.event_of(who)) for who in ("long", "brief")]
         for line in self.lines():
             assert line in written, f"nobody wrote the line {line[:40]!r}... of {len(line)} characters"
 
     @simfs.law(DUR1)
     def promised_events_are_there(self, m: Any) -> None:
         lines = list(self.lines())
-        for who in TEXTS:
-            assert not m.acked(who) or json.dumps(event_of(who)) in lines, f"the event of {who} was promised"
+        for who in ("long", "brief"):
+            assert not m.acked(who) or json.dumps(self.event_of(who)) in lines, f"the event of {who} was promised"
 
 
 class BufferedPieces(_Log):
-    """Text appended through a buffer, the newline by itself."""
+    """Text longer than the buffer is appended through it, the newline by itself."""
 
     power = False
+    length = BUFFER + 808
 
     def append(self, event: dict[str, str]) -> None:
         with open(LOG, "a") as file:
@@ -90,7 +99,8 @@ class OneWriteUnderLock(_Log):
 
     disk = EVERY_MODEL
     kills = 1
-    faults = (Short(("write",), path=LOG, keep=100),)
+    faults = (Short(("write",), path=LOG, keep=10),)
+    length = 20
 
     def append(self, event: dict[str, str]) -> None:
         append_line(json.dumps(event))
@@ -103,11 +113,6 @@ class OneWriteUnderLock(_Log):
     def the_next_append_can_be_read(self, m: Any) -> None:
         append_line("next")
         assert "next" in list(self.lines())
-
-
-def event_of(who: str) -> dict[str, str]:
-    """The event that a process appends."""
-    return {"id": who, "text": TEXTS[who]}
 
 
 def append_line(text: str) -> None:
