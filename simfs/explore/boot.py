@@ -91,11 +91,13 @@ def run_boot(
         handle = Handle(machine, process, before.past, spec.ordered)
         instance = spec.instance(attributes)
         restarts = part.restart if generation == 0 else 0
-        return Runner(place + generation * len(parts), process, lambda: part.call(instance, handle), restarts)
+        return Runner(place + generation * len(parts), process, lambda: spec.run(part, instance, handle), restarts)
 
     chosen = policy if isinstance(policy, Policy) else Drawn(policy)
     jump_ns = None if plan.jump is None else round(options["clock_jumps"][plan.jump] * 1e9)
     scheduler = Scheduler(machine, chosen, spawn, len(parts), plan.kills, options["early_ticks"], jump_ns)
+    if spec.isolation is not None:
+        scheduler.switched = spec.isolation.switch
     stuck: BaseException | None = None
     try:
         scheduler.run()

@@ -19,13 +19,22 @@ from simfs.explore.search import Violation
 from simfs.explore.token import Token, fingerprint, parse
 from simfs.explore.verdict import Counterexample, Searched, Verdict, together
 from simfs.patch import interposed, tripwire
+from simfs.patch.isolate import isolated
 
 
 @contextmanager
 def stage_set(spec: Spec) -> Iterator[None]:
     """Calls of simulated processes reach the machine (`interpose`), and nothing reaches the host."""
     with interposed() if spec.options["interpose"] else tripwire():
-        yield
+        if not spec.options["isolate"]:
+            yield
+            return
+        with isolated(spec.options["isolate"]) as isolation:
+            spec.isolation = isolation
+            try:
+                yield
+            finally:
+                spec.isolation = None
 
 
 def explore(scenario: Any, *, progress: Progress | None = None, **options: Any) -> Verdict:

@@ -20,6 +20,7 @@ from typing import Any, TypeVar, overload
 from simfs.errors import UsageError
 from simfs.explore.law import RECOVERS, Law
 from simfs.machine.faults import Fault
+from simfs.patch.isolate import Isolation
 
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
@@ -180,7 +181,16 @@ class Spec:
     """Calls that the system refuses, because the disk model says so."""
     faults: tuple[Fault, ...] = ()
     """Faults that the disk model brings along, numbered after the scenario's own."""
+    isolation: Isolation | None = None
+    """Gives each process its own copy of some modules, while the scenario is explored."""
     kept: dict[str, Any] = field(default_factory=dict)
+
+    def run(self, part: Part, instance: Scenario, handle: Any) -> None:
+        """Run a part of the scenario, as the process that is current."""
+        if self.isolation is None:
+            part.call(instance, handle)
+        else:
+            self.isolation.own(getattr(type(instance), part.name))(instance, handle)
 
     @property
     def ordered(self) -> bool:

@@ -125,6 +125,8 @@ class Scheduler:
     ticked_out: bool = False
     """The clock was held back at least once because its early steps were used up."""
     killed: int = 0
+    switched: Callable[[Process | None], None] | None = None
+    """Told which process runs from here on, None for the explorer."""
     _hub: Any = None
     _running: Runner | None = None
     _footprint: list[tuple[tuple[Any, ...], str]] = field(default_factory=list)
@@ -253,7 +255,11 @@ class Scheduler:
         self.machine.current = runner.process
         self._running = runner
         assert runner.greenlet is not None
+        if self.switched is not None:
+            self.switched(runner.process)
         runner.greenlet.switch()
+        if self.switched is not None:
+            self.switched(None)
         self.machine.current = None
 
     def _gate(self, process: Process, call: str) -> None:

@@ -68,7 +68,7 @@ def run_alone(
     running.active, machine.current = machine, process
     try:
         try:
-            part.call(instance, handle)
+            spec.run(part, instance, handle)
         finally:
             end_of_process()
     except KeyboardInterrupt:
@@ -78,6 +78,8 @@ def run_alone(
     finally:
         machine.current = None
         running.active = outer
+        if spec.isolation is not None:
+            spec.isolation.switch(None)
     machine.exit(process)
     escapes = taken_escapes()
     if escapes:
