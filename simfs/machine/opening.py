@@ -28,6 +28,8 @@ TMPFILE_BIT = os.O_TMPFILE & ~os.O_DIRECTORY
 _WANTED = (READ, WRITE, READ | WRITE, READ | WRITE)
 _RARE = (
     os.O_DIRECTORY | os.O_NOFOLLOW | os.O_PATH | TMPFILE_BIT | os.O_DIRECT | os.O_EXCL | os.O_NOATIME | os.O_ASYNC
+_MAKES = os.O_CREAT | os.O_TRUNC | TMPFILE_BIT
+"""Flags with which an open may change the disk."""
 )  # fmt: skip
 _PATH_FLAGS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -44,7 +46,7 @@ class OpenCalls(Paths, DescriptorCalls):
         EACCES, ENOSPC. Raises NotSimulated for O_DIRECT and O_ASYNC.
         """
         m = self.machine
-        p = self.enter("open")
+        p = self.enter("open" if flags & _MAKES else "open existing")
         blame = (path,)
         if len(p.fds) >= m.fd_limit - FIRST_FD:
             split_path(path, blame)
