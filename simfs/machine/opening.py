@@ -28,9 +28,9 @@ TMPFILE_BIT = os.O_TMPFILE & ~os.O_DIRECTORY
 _WANTED = (READ, WRITE, READ | WRITE, READ | WRITE)
 _RARE = (
     os.O_DIRECTORY | os.O_NOFOLLOW | os.O_PATH | TMPFILE_BIT | os.O_DIRECT | os.O_EXCL | os.O_NOATIME | os.O_ASYNC
+)  # fmt: skip
 _MAKES = os.O_CREAT | os.O_TRUNC | TMPFILE_BIT
 """Flags with which an open may change the disk."""
-)  # fmt: skip
 _PATH_FLAGS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
