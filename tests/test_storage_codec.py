@@ -140,7 +140,7 @@ def test_a_body_of_exactly_the_limit_stays_and_one_byte_more_moves():
     changes = [entry(1, 1, BODY_INLINE_BYTES), entry(2, 1, BODY_INLINE_BYTES + 1)]
     assert [body_length(change["put"]["body"]) for change in changes] == [BODY_INLINE_BYTES, BODY_INLINE_BYTES + 1]
     line, commit = encode_changes(3, changes)
-    marker, moved, sidecars = move_long_bodies(line, commit, {"c1.entries.jsonl": 100})
+    marker, moved, sidecars = move_long_bodies(line, commit, {"c1.entries.jsonl": 100}, BODY_INLINE_BYTES)
     data = sidecars["c1.entries.jsonl"]
     assert moved.changes[0] == changes[0]
     place = {"offset": 100, "length": len(data)}
@@ -153,7 +153,7 @@ def test_a_body_of_exactly_the_limit_stays_and_one_byte_more_moves():
 def test_long_bodies_of_several_conversations_go_each_to_its_own_sidecar():
     long = BODY_INLINE_BYTES + 1
     line, commit = encode_changes(1, [entry(1, 2, long), entry(2, 1, long), entry(3, 2, long)])
-    _, moved, sidecars = move_long_bodies(line, commit, {})
+    _, moved, sidecars = move_long_bodies(line, commit, {}, BODY_INLINE_BYTES)
     assert list(sidecars) == ["c2.entries.jsonl", "c1.entries.jsonl"]
     assert moved.sidecars == {name: len(data) for name, data in sidecars.items()}
     second = moved.changes[2]["put"]["sidecar_body"]
@@ -162,4 +162,4 @@ def test_long_bodies_of_several_conversations_go_each_to_its_own_sidecar():
 
 def test_a_long_body_of_another_record_stays_in_the_log():
     line, commit = encode_changes(1, [put({"type": "task", "id": 1, "conversation": 1, "body": "x" * 20_000})])
-    assert move_long_bodies(line, commit, {}) == (line, commit, {})
+    assert move_long_bodies(line, commit, {}, BODY_INLINE_BYTES) == (line, commit, {})

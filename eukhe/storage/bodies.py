@@ -7,22 +7,17 @@ conversation. Only entries have sidecars; a long body of another record stays in
 
 from __future__ import annotations
 
-from eukhe.storage.codec import (
-    BODY_INLINE_BYTES,
-    Change,
-    Commit,
-    body_length,
-    encode_commit,
-    encode_sidecar_line,
-)
+from eukhe.storage.codec import Change, Commit, body_length, encode_commit, encode_sidecar_line
 from eukhe.storage.rules import sidecar_name
 
 
-def move_long_bodies(line: bytes, commit: Commit, lengths: dict[str, int]) -> tuple[bytes, Commit, dict[str, bytes]]:
+def move_long_bodies(
+    line: bytes, commit: Commit, lengths: dict[str, int], inline_bytes: int
+) -> tuple[bytes, Commit, dict[str, bytes]]:
     """The marker line and its commit, and what each sidecar gets, in the order of first use.
 
-    `lengths` gives the confirmed length of each sidecar, in bytes. Without a long body the commit comes back as it
-    is.
+    `lengths` gives the confirmed length of each sidecar, in bytes; a body is long if it takes more than
+    `inline_bytes`. Without a long body the commit comes back as it is.
     """
     moved: dict[str, list[bytes]] = {}
     ends: dict[str, int] = {}
@@ -33,7 +28,7 @@ def move_long_bodies(line: bytes, commit: Commit, lengths: dict[str, int]) -> tu
             record is None
             or record["type"] != "entry"
             or "body" not in record
-            or body_length(record["body"]) <= BODY_INLINE_BYTES
+            or body_length(record["body"]) <= inline_bytes
         ):
             changes.append(change)
             continue

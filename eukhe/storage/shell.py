@@ -49,8 +49,9 @@ class Storage:
     Not for several threads at once.
     """
 
-    def __init__(self, path: str, system: System, fsync: bool) -> None:
+    def __init__(self, path: str, system: System, fsync: bool, inline_bytes: int) -> None:
         self.path = path
+        self._inline_bytes = inline_bytes
         self._system = system
         self._fsync = fsync
         self._hands = Hands(system, path)
@@ -70,16 +71,18 @@ class Storage:
         system: System | None = None,
         fsync: bool = True,
         home: str | os.PathLike[str] | None = None,
+        inline_bytes: int = BODY_INLINE_BYTES,
     ) -> Storage:
         """Open a storage for writing, made if it is missing, its directories up to the home (by default the one that
-        holds it) too.
+        holds it) too. An entry's body of more than `inline_bytes` of JSON goes to its conversation's sidecar; each
+        open may choose another size.
 
         Raises `StorageInUse` for a second writer, `StorageDamaged` (nothing cut, nothing written), `StorageUnusable`
         where the path cannot be a storage, and `StorageFailed` where a call fails. Source: seed D2, 1 to 3.
         """
         place = os.path.normpath(os.fspath(path))
         home_place = directories.holder_of(place) if home is None else os.path.normpath(os.fspath(home))
-        storage = cls(place, OsSystem() if system is None else system, fsync)
+        storage = cls(place, OsSystem() if system is None else system, fsync, inline_bytes)
         try:
             storage._open(home_place)
         except PathRefused as error:
@@ -116,8 +119,8 @@ class Storage:
         given = list(changes)
         line, commit = self._encode(number, given)
         moved: dict[str, bytes] = {}
-        if len(line) > BODY_INLINE_BYTES:
-            line, commit, moved = move_long_bodies(line, commit, self._sidecar_lengths)
+        if len(line) > self._inline_bytes:
+            line, commit, moved = move_long_bodies(line, commit, self._sidecar_lengths, self._inline_bytes)
         steps, after = rules.plan_commit(state, tuple(moved))
         pending = {name: (data, self._sidecar_lengths.get(name, 0)) for name, data in moved.items()}
         pending[MAIN_NAME] = (line, self._main_length)

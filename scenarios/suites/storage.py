@@ -24,6 +24,7 @@ from typing import Any
 import simfs
 from eukhe.errors import StorageInUse
 from eukhe.storage import Storage
+from eukhe.storage.codec import BODY_INLINE_BYTES
 from eukhe.system import System
 from scenarios.laws import log
 from scenarios.suites import log_model
@@ -58,6 +59,9 @@ class StorageScenario(simfs.Scenario):
 
     interpose = False
     disk = CLAIMED
+    tried: tuple[Changes, ...] = TRIED
+    """What the processes commit, in this order."""
+    inline_bytes: int = BODY_INLINE_BYTES
     wrap: Wrap
     """What a mutant puts between the machine and the store."""
 
@@ -76,7 +80,7 @@ class StorageScenario(simfs.Scenario):
 
     def open(self, m: simfs.Handle, fsync: bool = True) -> Storage:
         """A real open for writing."""
-        return Storage.open(PATH, system=self.system(m), fsync=fsync, home=HOME)
+        return Storage.open(PATH, system=self.system(m), fsync=fsync, home=HOME, inline_bytes=self.inline_bytes)
 
     def found(self, m: simfs.Handle) -> list[Changes]:
         """The log that a real open finds now."""
@@ -85,7 +89,7 @@ class StorageScenario(simfs.Scenario):
 
     def commit(self, m: simfs.Handle, storage: Storage, number: int) -> None:
         """Commit number `number`, and promise it when the call has returned."""
-        storage.commit(TRIED[number - 1])
+        storage.commit(self.tried[number - 1])
         m.ack("commit", number)
 
     def write_three(self, m: simfs.Handle) -> None:
@@ -104,14 +108,15 @@ class StorageScenario(simfs.Scenario):
     def acknowledged_commits_are_there(self, m: simfs.Handle) -> None:
         promised = max((value for _, value in m.acks), default=0)
         found = self.found(m)
-        assert found[:promised] == list(TRIED[:promised]), (
-            f"{log_model.commits(promised)} promised, but {log_model.differs_at(found, list(TRIED[:promised]))}"
+        wanted = list(self.tried[:promised])
+        assert found[:promised] == wanted, (
+            f"{log_model.commits(promised)} promised, but {log_model.differs_at(found, wanted)}"
         )
 
     @simfs.law(log.LOG_ONLY_COMMITS)
     def nothing_but_commits_is_there(self, m: simfs.Handle) -> None:
         found = self.found(m)
-        assert log_model.is_first_part(found, list(TRIED)), log_model.differs_at(found, list(TRIED))
+        assert log_model.is_first_part(found, list(self.tried)), log_model.differs_at(found, list(self.tried))
 
 
 class StorageEpoch(StorageScenario):

@@ -1,0 +1,286 @@
+"""The suite `log_sidecars`: commits whose long bodies stand in sidecars, under power losses, kills and failing calls.
+
+The store is the real one; only `inline_bytes` is small, so that a body of one character is long enough for a sidecar
+and *every* byte at which a write may tear can be tried. One scenario has the real size, and says that it is bounded.
+
+Three commits, two conversations: the first body goes to c1, the next commit adds to both sidecars, the third to c2
+again. So there is a commit that makes one sidecar, one that makes one and grows one, and one that only grows.
+
+| scenario | what happens |
+|---|---|
+| `sidecars_epoch` | the three commits, in directories that are not there yet; recovery opens, and is crashed as well |
+| `sidecars_reopen` | an open for each commit; recovery makes the next commit, which has to survive as well |
+| `sidecars_fault` | one call fails; the writer opens again and goes on; then the power goes, twice |
+| `sidecars_killed` | the writer is killed at any call and starts again; then the power goes |
+| `sidecars_fault_killed` | one call fails and one process is killed, in any order |
+| `sidecars_reader` | a reader reads while the writer commits, at every interleaving |
+| `sidecars_second_opener` | two processes want to write: one has it at a time, and the other's commits stay |
+| `sidecars_build` | a build that does not flush, and flushes once at its end |
+| `sidecars_long` | bodies of more than 16 KiB: writes over many blocks (bounded) |
+"""
+
+from __future__ import annotations
+
+import errno
+
+import simfs
+from eukhe.errors import StorageError, StorageFailed, StorageInUse
+from eukhe.storage import read_storage
+from eukhe.storage.codec import BODY_INLINE_BYTES
+from scenarios.laws import log
+from scenarios.suites import log_model
+from scenarios.suites.log_model import Changes
+from scenarios.suites.storage import CLAIMED, HOME, PATH, StorageScenario
+from simfs.machine.faults import Errno, Short
+
+SIDECARS_CLAIMED = (*CLAIMED, "ext4")
+"""The disk models that a storage with sidecars claims to survive."""
+
+FAULTS = (
+    Errno(("fsync",), code=errno.EIO),
+    Errno(("pwrite",), code=errno.ENOSPC),
+    Errno(("ftruncate", "mkdir"), code=errno.EIO),
+    Short(("pwrite",), keep=9),
+)
+"""What may go wrong once: a flush, a write, a cut or the making of a directory fails, or a write is short."""
+
+
+def entries(*placed: tuple[int, int, str]) -> Changes:
+    """A commit that puts entries, each given as (id, conversation, body)."""
+    return [change for number, talk, body in placed for change in log_model.entry(number, body, talk)]
+
+
+THREE: tuple[Changes, ...] = (
+    entries((1, 1, "é")),
+    entries((2, 1, "a"), (3, 2, "b")),
+    entries((4, 2, "c")),
+)
+"""One sidecar made; one made and one grown; one grown."""
+
+
+class SidecarScenario(StorageScenario):
+    """What the scenarios share: three commits with two sidecars."""
+
+    tried = THREE
+    inline_bytes = 2
+    disk = SIDECARS_CLAIMED
+
+    def go_on(self, m: simfs.Handle) -> None:
+        """Open, promise what the open returned, and commit what is still to come."""
+        with self.open(m) as storage:
+            if storage.last_commit:
+                m.ack("open returned", storage.last_commit)
+            for number in range(storage.last_commit + 1, len(self.tried) + 1):
+                self.commit(m, storage, number)
+
+
+class SidecarsEpoch(SidecarScenario):
+    """Three commits with two sidecars in directories that are not there yet; the open after a crash may crash too."""
+
+    name = "sidecars_epoch"
+    power_depth = 2
+
+    @simfs.process
+    def writer(self, m: simfs.Handle) -> None:
+        self.write_three(m)
+
+    @simfs.recover(log.LOG_OPENS_AFTER_CRASH)
+    def recovery(self, m: simfs.Handle) -> None:
+        self.reopen(m)
+
+
+class SidecarsReopen(SidecarScenario):
+    """An open for each of three commits with sidecars; after a crash the next commit is made, and survives."""
+
+    name = "sidecars_reopen"
+    power_depth = 2
+
+    @simfs.process
+    def writer(self, m: simfs.Handle) -> None:
+        for number in (1, 2, 3):
+            with self.open(m) as storage:
+                self.commit(m, storage, number)
+
+    @simfs.recover(log.LOG_OPENS_AFTER_CRASH)
+    def recovery(self, m: simfs.Handle) -> None:
+        """Open, and go on with the next commit."""
+        with self.open(m) as storage:
+            if storage.last_commit:
+                m.ack("open returned", storage.last_commit)
+            if storage.last_commit < len(self.tried):
+                self.commit(m, storage, storage.last_commit + 1)
+
+
+class SidecarsFault(SidecarScenario):
+    """One call fails once; whoever is told opens the storage again and goes on; the power goes twice."""
+
+    name = "sidecars_fault"
+    power_depth = 2
+    faults = FAULTS
+
+    @simfs.process
+    def writer(self, m: simfs.Handle) -> None:
+        try:
+            self.write_three(m)
+        except StorageFailed:
+            self.go_on(m)
+
+    @simfs.recover(log.LOG_OPENS_AFTER_CRASH)
+    def recovery(self, m: simfs.Handle) -> None:
+        self.reopen(m)
+
+    @simfs.law(log.LOG_FAILED_FLUSH_NEVER_ACKED)
+    def a_failure_costs_nothing(self, m: simfs.Handle) -> None:
+        self.acknowledged_commits_are_there(m)
+
+
+class SidecarsKilled(SidecarScenario):
+    """The writer is killed at any call, and started again; then the power goes."""
+
+    name = "sidecars_killed"
+    kills = 1
+
+    @simfs.process(restart=1)
+    def writer(self, m: simfs.Handle) -> None:
+        self.go_on(m)
+
+    @simfs.recover(log.LOG_OPENS_AFTER_CRASH)
+    def recovery(self, m: simfs.Handle) -> None:
+        self.reopen(m)
+
+
+class SidecarsFaultKilled(SidecarScenario):
+    """One flush or write fails and one process is killed, in any order; then the power goes."""
+
+    name = "sidecars_fault_killed"
+    kills = 1
+    faults = FAULTS
+
+    @simfs.process(restart=2, raises=StorageError)
+    def writer(self, m: simfs.Handle) -> None:
+        self.go_on(m)
+
+    @simfs.recover(log.LOG_OPENS_AFTER_CRASH)
+    def recovery(self, m: simfs.Handle) -> None:
+        self.reopen(m)
+
+
+class SidecarsReader(SidecarScenario):
+    """A reader without a lock reads while the writer commits: it sees whole commits, long bodies in place."""
+
+    name = "sidecars_reader"
+
+    def setup(self, m: simfs.Handle) -> None:
+        super().setup(m)
+        with self.open(m) as storage:
+            storage.commit(self.tried[0])
+        m.ack("setup", 1)
+
+    @simfs.process
+    def writer(self, m: simfs.Handle) -> None:
+        self.go_on(m)
+
+    @simfs.process
+    def reader(self, m: simfs.Handle) -> None:
+        found = [commit.changes for commit in read_storage(PATH, system=self.system(m)).commits]
+        m.effect("read", found)
+
+    @simfs.law(log.LOG_READS_LINES)
+    def readers_see_whole_commits(self, m: simfs.Handle) -> None:
+        for event in m.history:
+            if event.label == "read":
+                assert event.value, "the reader found nothing, and one commit was durable before"
+                assert log_model.is_first_part(event.value, list(self.tried)), log_model.differs_at(
+                    event.value, list(self.tried)
+                )
+
+
+class SidecarsSecondOpener(SidecarScenario):
+    """Two processes want to write. One gets it, the other is told; nobody's acknowledged commit is lost."""
+
+    name = "sidecars_second_opener"
+
+    @simfs.process
+    def first(self, m: simfs.Handle) -> None:
+        self.one_more(m)
+
+    @simfs.process
+    def second(self, m: simfs.Handle) -> None:
+        self.one_more(m)
+
+    def one_more(self, m: simfs.Handle) -> None:
+        """Open if nobody has it, and make the next commit."""
+        try:
+            storage = self.open(m)
+        except StorageInUse:
+            return
+        with storage:
+            m.effect("holds")
+            self.commit(m, storage, storage.last_commit + 1)
+            m.effect("held")
+
+    @simfs.law(log.LOG_ONE_WRITER)
+    def one_at_a_time(self, m: simfs.Handle) -> None:
+        held = 0
+        for event in m.history:
+            held += {"holds": 1, "held": -1}.get(event.label, 0)
+            assert held <= 1, "a second writer had the storage open while the first one had"
+
+    @simfs.recover(log.LOG_OPENS_AFTER_CRASH)
+    def recovery(self, m: simfs.Handle) -> None:
+        self.reopen(m)
+
+
+class SidecarsBuild(SidecarScenario):
+    """A build without flushes, with sidecars: its one flush makes all of it durable."""
+
+    name = "sidecars_build"
+
+    def setup(self, m: simfs.Handle) -> None:
+        super().setup(m)
+        for place in (HOME, f"{HOME}/sessions", PATH):
+            m.system.mkdir(place)
+
+    @simfs.process
+    def builder(self, m: simfs.Handle) -> None:
+        with self.open(m, fsync=False) as storage:
+            for changes in self.tried:
+                storage.commit(changes)
+            storage.flush()
+            m.ack("flushed", len(self.tried))
+
+    @simfs.law(log.LOG_ONLY_COMMITS)
+    def nothing_but_commits_is_there(self, m: simfs.Handle) -> None:
+        """Before its flush a build promises nothing, not even that it can be opened."""
+        if m.acked("flushed"):
+            super().nothing_but_commits_is_there(m)
+
+    @simfs.law(log.LOG_ACK_DURABLE)
+    def acknowledged_commits_are_there(self, m: simfs.Handle) -> None:
+        if m.acked("flushed"):
+            super().acknowledged_commits_are_there(m)
+
+
+class SidecarsLong(SidecarScenario):
+    """Bodies of more than 16 KiB, so that records, markers and their flushes span many blocks of the disk."""
+
+    name = "sidecars_long"
+    inline_bytes = BODY_INLINE_BYTES
+    tried = (
+        entries((1, 1, "é" * 9_000), (2, 2, "b" * 17_000)),
+        entries((3, 1, "雪" * 6_000)),
+    )
+
+    @simfs.process
+    def writer(self, m: simfs.Handle) -> None:
+        self.go_on(m)
+
+    @simfs.recover(log.LOG_OPENS_AFTER_CRASH)
+    def recovery(self, m: simfs.Handle) -> None:
+        self.reopen(m)
+
+
+SCENARIOS: tuple[type[SidecarScenario], ...] = (
+    SidecarsEpoch, SidecarsReopen, SidecarsFault, SidecarsKilled, SidecarsFaultKilled, SidecarsReader,
+    SidecarsSecondOpener, SidecarsBuild, SidecarsLong,
+)  # fmt: skip
