@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from tests.machine_programs import Programs
 from tests.machine_twin import Step, difference, shrunk
 

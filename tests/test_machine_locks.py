@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.machine_twin import RealWorld, SimWorld, Slot, Step, World, shrunk
 
 FLOCK = struct.Struct("@hhqqi4x")

@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+
 from tests.machine_twin import Slot, Step, difference
 
 Make = Callable[[str], list[Step]]

@@ -104,7 +104,7 @@ class AttributeCalls(Paths):
                 raise os_error(errno.EBADF, *blame)
             return self.machine.inodes[desc.ino], desc.path
         node = self.find(p, path, dir_fd, follow, blame)
-        start = self.machine.inodes[p.cwd] if dir_fd is None else self.start(p, False, dir_fd, blame)
+        start = self.machine.inodes[p.cwd] if dir_fd is None else self.start(p, dir_fd, blame)
         return node, self.meant(p, path, start, path_text(path))
 
     def mark(self, p: Process, node: Inode, text: str, what: Any, value: object) -> None:

@@ -98,7 +98,8 @@ class ContentCalls(Paths):
     def store(self, p: Process, desc: Description, offset: int, data: bytes) -> int:
         """Put `data`, which is not empty, into the file of `desc`, note it and flush it if the description asks."""
         m = self.machine
-        node = m.inodes.get(desc.ino) or m.own(desc.ino)
+        ino = desc.ino
+        node = m.inodes[ino] if ino in m.owned else m.own(ino)
         killed = m.kill_after is not None
         if killed:
             data = data[: m.kill_after]

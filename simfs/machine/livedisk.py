@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Inodes(dict[int, Inode]):
-    """Inodes that a machine owns, over those of an image: `inodes[n]` finds either, `inodes.get(n)` only its own."""
+    """Inodes by number, taken over from an image one by one when they are first asked for."""
 
     __slots__ = ("base",)
 
@@ -36,15 +36,16 @@ class Inodes(dict[int, Inode]):
         self.base = base
 
     def __missing__(self, ino: int) -> Inode:
-        return self.base[ino]
+        node = self[ino] = self.base[ino]
+        return node
 
 
 class LiveDisk:
     """The inodes of a running machine."""
 
     __slots__ = (
-        "footprint", "gone", "inodes", "journal", "linkable", "locks", "mounts", "processes", "root", "spaces",
-        "wall_ns",
+        "footprint", "gone", "inodes", "journal", "linkable", "locks", "mounts", "owned", "processes", "root",
+        "spaces", "wall_ns",
     )  # fmt: skip
     journal: OpJournal
     locks: LockTable
@@ -53,6 +54,8 @@ class LiveDisk:
 
     def __init__(self, image: Image) -> None:
         self.inodes = Inodes(image.inodes)
+        self.owned: set[int] = set()
+        """Inodes that are this machine's own and may be changed; all others are shared with the image."""
         self.gone: set[int] = set()
         self.linkable: set[int] = set()
         """Nameless files (O_TMPFILE without O_EXCL) that may still be given a name."""
@@ -65,7 +68,8 @@ class LiveDisk:
         """What is visible now, as an image. The machine may go on; it shares the image from here on."""
         inodes = dict(self.inodes.base)
         nameless: list[Inode] = []
-        for ino, node in self.inodes.items():
+        for ino in sorted(self.owned):
+            node = self.inodes[ino]
             if not node.nlink:
                 inodes.pop(ino, None)
                 nameless.append(node)
@@ -77,15 +81,16 @@ class LiveDisk:
             inodes.pop(ino, None)
         self.gone = set()
         self.inodes = Inodes(inodes)
-        for node in nameless:
-            self.inodes[node.ino] = node
+        self.owned = {node.ino for node in nameless}
+        self.inodes.update((node.ino, node) for node in nameless)
         return Image(inodes, self.root, self.mounts)
 
     def own(self, ino: int) -> Inode:
         """The machine's own copy of an inode, made now if it was the image's."""
-        node = self.inodes.get(ino)
-        if node is None:
-            node = self.inodes[ino] = self.inodes.base[ino].copy()
+        node = self.inodes[ino]
+        if ino not in self.owned:
+            self.owned.add(ino)
+            node = self.inodes[ino] = node.copy()
         return node
 
     def make(self, p: Process, kind: FileKind, mode: int, directory: Inode, blame: tuple[object, ...]) -> Inode:
@@ -104,6 +109,7 @@ class LiveDisk:
         nlink = 2 if kind == "dir" else 1
         node = Inode(ino, kind, mode, p.uid, gid, nlink, now, now, now, data, {}, "", {}, directory.ino, device)
         self.inodes[ino] = node
+        self.owned.add(ino)
         return node
 
     def touch(self, node: Inode) -> None:
@@ -132,7 +138,7 @@ class LiveDisk:
 
     def add_entry(self, directory: Inode, name: str, ino: int) -> None:
         """`name` in `directory` now means `ino`; link counts are the caller's."""
-        mine = self.inodes.get(directory.ino) or self.own(directory.ino)
+        mine = self.own(directory.ino)
         mine.entries[name] = ino
         mine.mtime_ns = mine.ctime_ns = self.wall_ns
         if self.footprint is not None:
@@ -140,7 +146,7 @@ class LiveDisk:
 
     def remove_entry(self, directory: Inode, name: str) -> None:
         """`name` in `directory` means nothing any more; link counts are the caller's."""
-        mine = self.inodes.get(directory.ino) or self.own(directory.ino)
+        mine = self.own(directory.ino)
         del mine.entries[name]
         mine.mtime_ns = mine.ctime_ns = self.wall_ns
         if self.footprint is not None:
@@ -154,7 +160,7 @@ class LiveDisk:
 
     def lose_name(self, ino: int) -> None:
         """A file or symlink lost one of its names."""
-        node = self.inodes.get(ino) or self.own(ino)
+        node = self.own(ino)
         node.nlink -= 1
         self.change(node)
         if not node.nlink:
@@ -195,6 +201,7 @@ class LiveDisk:
             node = self.inodes[ino]
             self.give(node.device, blocks_of(node))
         self.inodes.pop(ino, None)
+        self.owned.discard(ino)
         self.gone.add(ino)
 
     def path_of(self, ino: int) -> str | None:

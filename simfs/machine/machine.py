@@ -174,6 +174,7 @@ class Machine(LiveDisk):
         device = max([0, *(self.inodes[root].device for root in self.mounts.values())]) + 1
         root = Inode(self.spawned().next_ino(), "dir", 0o755, nlink=2, parent=covered.parent, device=device)
         self.inodes[root.ino] = root
+        self.owned.add(root.ino)
         self.mounts = {**self.mounts, covered.ino: root.ino}
         if size_limit is not None:
             self.limit(device, size_limit)

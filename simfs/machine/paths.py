@@ -92,11 +92,9 @@ class Paths(Calls):
 
     __slots__ = ()
 
-    def start(self, p: Process, absolute: bool, dir_fd: int | None, blame: Blame) -> Inode:
-        """Where a walk begins. A `dir_fd` counts for relative paths only: EBADF, ENOTDIR."""
+    def start(self, p: Process, dir_fd: int | None, blame: Blame) -> Inode:
+        """Where the walk of a relative path begins. EBADF, ENOTDIR."""
         m = self.machine
-        if absolute:
-            return m.inodes[m.root]
         if dir_fd is None or dir_fd == -100:
             return m.inodes[p.cwd]
         desc = p.fds.get(dir_fd)
@@ -109,9 +107,13 @@ class Paths(Calls):
 
     def locate(self, p: Process, path: Any, dir_fd: int | None, blame: Blame) -> tuple[Inode, SplitPath]:
         """The directory that holds, or would hold, the last component, which is not looked up."""
-        parts = split_path(path, blame)
-        self.machine.links_followed = 0
-        node = self.start(p, parts.absolute, dir_fd, blame)
+        m = self.machine
+        try:
+            parts = _split(path if path.__class__ is str else path_text(path))
+        except OSError as error:
+            raise os_error(error.errno or 0, *blame) from None
+        m.links_followed = 0
+        node = m.inodes[m.root] if parts.absolute else self.start(p, dir_fd, blame)
         if parts.before:
             node = self.descend(p, node, parts.before, blame)
         if p.uid:

@@ -148,7 +148,7 @@ class RecordCalls(DescriptorCalls):
         return start, last
 
     def query(self, desc: Description, wanted: Record, own: bool, raw: bytes) -> bytes:
-        """F_GETLK: the lock in the way, or `raw` as F_UNLCK. With `own` the description's own lock there (Linux 6.5)."""
+        """F_GETLK: the lock in the way, or `raw` as F_UNLCK. With `own` the description's own lock (Linux 6.5)."""
         m = self.machine
         if m.footprint is not None:
             m.footprint.append((("lock", desc.ino), "R"))

@@ -32,6 +32,10 @@ class Site(NamedTuple):
         return f"{Path(self.file).name}:{self.line}"
 
 
+_sites: dict[tuple[str, int, str], Site] = {}
+"""One object for each line that ever made a call."""
+
+
 def is_machinery(file: str) -> bool:
     """Whether frames of this source file are skipped when a call site is looked for."""
     known = _known.get(file)
@@ -60,6 +64,7 @@ def call_site(depth: int = 1) -> Site | None:
         if skip is None:
             skip = known[file] = _judge(file) or bool(frame.f_globals.get("__simfs_machinery__"))
         if not skip:
-            return Site(file, frame.f_lineno, code.co_name)
+            key = (file, frame.f_lineno, code.co_name)
+            return _sites.get(key) or _sites.setdefault(key, Site(*key))
         frame = frame.f_back  # type: ignore[assignment]
     return None
