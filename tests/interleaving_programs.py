@@ -1,7 +1,7 @@
 """Small programs of a few calls, and ways to run all their schedules: shared by the tests of the interleaving search.
 
-A program is a list of processes, a process a list of calls, a call a tuple: its name and arguments. `results` of a run are
-what each call answered (or its errno), by process; an outcome is the results together with the tree that is left.
+A program is a list of processes, a process a list of calls, a call a tuple: its name and arguments. `results` of a run
+are what each call answered (or its errno), by process; an outcome is the results together with the tree left.
 """
 
 from __future__ import annotations

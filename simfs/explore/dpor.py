@@ -99,7 +99,9 @@ class Dpor:
         self._turn_races()
         while self.nodes:
             node = self.nodes[-1]
-            assert node.step is not None
+            if node.step is None:
+                self.nodes.pop()  # The run ended in the middle of this step.
+                continue
             node.sleep[node.who] = node.step.footprint
             left = [who for who in node.enabled if who in node.backtrack and who not in node.sleep]
             if left:

@@ -19,10 +19,10 @@ from simfs.explore.boot import run_boot
 from simfs.explore.choices import Replayed
 from simfs.explore.cuts import Known
 from simfs.explore.dpor import Diverged
-from simfs.explore.judge import raise_site
+from simfs.explore.judge import Inconclusive, raise_site
 from simfs.explore.retrace import Retraced, Retracer
 from simfs.explore.scenario import Spec
-from simfs.explore.search import Found, Inconclusive, OutOfBudget, Search, Violation
+from simfs.explore.search import Found, OutOfBudget, Search, Violation
 from simfs.explore.shrink import shrink
 from simfs.explore.stage import Before, run_alone
 from simfs.explore.strategy import Runs
@@ -118,10 +118,7 @@ def explore_group(ready: Ready, models: Sequence[DiskModel], progress: Progress 
 def _share(runs: Runs, lanes: Sequence[Lane]) -> None:
     depth = lanes[0].search.depth
     for run, order in runs:
-        going = [lane for lane in lanes if lane.runs]
-        if not going:
-            return
-        for lane in going:
+        for lane in [lane for lane in lanes if lane.runs]:
             try:
                 lane.search.take(run, order, depth, (), lane.known)
                 lane.search.check_time(runs)
@@ -129,6 +126,8 @@ def _share(runs: Runs, lanes: Sequence[Lane]) -> None:
                 lane.violation = found.violation
             except Inconclusive as reason:
                 lane.status, lane.reason = "inconclusive", str(reason)
+        if not any(lane.runs for lane in lanes):
+            return
 
 
 def _end(lanes: Sequence[Lane], status: str, reason: str) -> None:

@@ -15,6 +15,7 @@ from simfs.explore.law import Law
 from simfs.explore.scenario import BoundLaw, Part, Spec
 from simfs.explore.stage import LAW_STREAM, RECOVERY_STREAM, Before, Solo, run_alone
 from simfs.explore.verdict import Finding, Searched
+from simfs.machine.errors import Deadlock, StepLimit
 from simfs.machine.site import Site, is_machinery
 
 EventKey = tuple[tuple[str, str, str, str], ...]
@@ -74,9 +75,16 @@ class Judge:
         return finding(self.spec.recovers, solo.error, self.spec.recover)
 
 
+class Inconclusive(Exception):
+    """A run could not be judged; the text says why."""
+
+
 def finding(law: Law, error: BaseException, part: Part) -> Finding:
-    """A broken law from what was raised. Signals of the harness are no findings: they are raised again."""
-    if not isinstance(error, Exception):
+    """A broken law from what was raised. Who waits for ever breaks it too; other signals of the harness are no
+    findings: an endless loop is Inconclusive, the rest is raised again."""
+    if isinstance(error, StepLimit):
+        raise Inconclusive(f"{part.name}: {error}")
+    if not isinstance(error, Exception | Deadlock):
         raise error
     text = str(error).strip() or "(no message)"
     return Finding(law, text, type(error).__name__, raise_site(error), part.name)

@@ -128,6 +128,8 @@ class Scheduler:
     switched: Callable[[Process | None], None] | None = None
     """Told which process runs from here on, None for the explorer."""
     _hub: Any = None
+    _signal: BaseException | None = None
+    """What a process raised that is no failure of its program: the harness, or a person, ends the run."""
     _running: Runner | None = None
     _footprint: list[tuple[tuple[Any, ...], str]] = field(default_factory=list)
 
@@ -171,7 +173,7 @@ class Scheduler:
                     able.append(who)
             if runner.waits and runner.deadline_ns is not None and runner.deadline_ns > self.machine.mono_ns:
                 deadline = True
-        if self.jump_ns is not None and (able or deadline or not all(r.done for r in self.runners.values())):
+        if self.jump_ns is not None:
             able.append(JUMP)
         if deadline:
             if not able or self.early_ticks > 0:
@@ -229,10 +231,12 @@ class Scheduler:
         def task() -> None:
             try:
                 runner.body()
-            except ProcessKilled:
+            except (ProcessKilled, SystemExit):
                 pass
-            except BaseException as raised:
+            except Exception as raised:
                 runner.error = raised
+            except BaseException as signal:
+                self._signal = signal
             if not runner.process.dead:
                 try:
                     end_of_process()
@@ -261,6 +265,8 @@ class Scheduler:
         if self.switched is not None:
             self.switched(None)
         self.machine.current = None
+        if self._signal is not None:
+            raise self._signal
 
     def _gate(self, process: Process, call: str) -> None:
         runner = self._running

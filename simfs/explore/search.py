@@ -25,7 +25,7 @@ from simfs.explore.boot import Run, names_of
 from simfs.explore.cuts import CUTS_BOUND, DECISIVE, SILENT, Known, cuts, happens_before, stamp, whole
 from simfs.explore.handle import Event, events_of
 from simfs.explore.happens import Order
-from simfs.explore.judge import Judge, event_key, finding
+from simfs.explore.judge import Inconclusive, Judge, event_key, finding
 from simfs.explore.law import COMPLETES
 from simfs.explore.scenario import Part, Spec
 from simfs.explore.stage import Before
@@ -37,10 +37,6 @@ from simfs.machine.ops import Flush, FlushAll, HistoryOp, Op, Write
 
 class OutOfBudget(Exception):
     """The time is up; what was found so far stands."""
-
-
-class Inconclusive(Exception):
-    """A run could not be judged; the text says why."""
 
 
 @dataclass(slots=True)

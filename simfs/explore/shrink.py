@@ -16,9 +16,10 @@ from simfs.disk.model import Disk, DiskModel, Pick
 from simfs.explore.boot import run_boot
 from simfs.explore.choices import Replayed
 from simfs.explore.cuts import stamp
+from simfs.explore.judge import Inconclusive
 from simfs.explore.retrace import Retracer, issued_at
 from simfs.explore.scenario import Spec
-from simfs.explore.search import Found, Inconclusive, OutOfBudget, Search, Violation, add
+from simfs.explore.search import Found, OutOfBudget, Search, Violation, add
 from simfs.explore.stage import Before
 from simfs.explore.verdict import Crash, Leg
 from simfs.machine.ops import Op, Write
