@@ -42,12 +42,16 @@ class Scope(Struct, forbid_unknown_fields=True):
 
 
 class DocumentKey(Struct, forbid_unknown_fields=True):
+    """What tells a document from every other one."""
+
     kind: str
     key: str
     scope: Literal["session"] | Scope
 
 
 class ForkSource(Struct, forbid_unknown_fields=True):
+    """Where a conversation was forked from: a conversation, and an entry of it."""
+
     conversation: Id
     entry: Id | None = None
 
@@ -60,6 +64,8 @@ class SidecarBody(Struct, forbid_unknown_fields=True):
 
 
 class Conversation(Struct, tag_field="type", tag="conversation"):
+    """A conversation: under the one of its owning task, else of its fork source, else nothing."""
+
     id: Id
     kind: str | UnsetType = UNSET
     owner_task: Id | None = None
@@ -67,6 +73,8 @@ class Conversation(Struct, tag_field="type", tag="conversation"):
 
 
 class Entry(Struct, tag_field="type", tag="entry"):
+    """One entry of a conversation."""
+
     id: Id
     conversation: Id
     kind: str | UnsetType = UNSET
@@ -76,6 +84,8 @@ class Entry(Struct, tag_field="type", tag="entry"):
 
 
 class Task(Struct, tag_field="type", tag="task"):
+    """A task of a conversation, and how far it is."""
+
     id: Id
     conversation: Id
     kind: str | UnsetType = UNSET
@@ -83,6 +93,8 @@ class Task(Struct, tag_field="type", tag="task"):
 
 
 class Submission(Struct, tag_field="type", tag="submission"):
+    """A submission to a conversation, and how far it is."""
+
     id: Id
     conversation: Id
     kind: str | UnsetType = UNSET
@@ -91,23 +103,31 @@ class Submission(Struct, tag_field="type", tag="submission"):
 
 
 class Document(Struct, tag_field="type", tag="document"):
+    """A document: its key, and whatever else it holds."""
+
     kind: str
     key: str
     scope: Literal["session"] | Scope
 
 
 class CopyOf(Struct, rename={"source": "from"}, forbid_unknown_fields=True):
+    """A document made from another."""
+
     source: DocumentKey
     record: Document
 
 
 class ChangeShape(Struct, forbid_unknown_fields=True):
+    """One change; that it is exactly one of the three is checked by the codec."""
+
     put: Conversation | Entry | Task | Submission | Document | UnsetType = UNSET
     retire: DocumentKey | UnsetType = UNSET
     copy: CopyOf | UnsetType = UNSET
 
 
 class CommitShape(Struct, forbid_unknown_fields=True):
+    """A whole commit line."""
+
     commit: Id
     changes: list[ChangeShape]
     sidecars: dict[str, Length] | UnsetType = UNSET
