@@ -243,6 +243,7 @@ def tree(base: Image, state: State, upto: int) -> Tree:
     """What is there when the first `upto` entries of the sequence survive."""
     tables = {ino: dict(node.entries) for ino, node in base.inodes.items() if node.kind == "dir"}
     kinds = {ino: node.kind for ino, node in base.inodes.items()}
+    targets = {ino: node.target for ino, node in base.inodes.items()}
     sizes = {ino: len(node.data) for ino, node in base.inodes.items()}
     lives: dict[tuple[int, int], tuple[int, bool]] = {}
     """(inode, block) -> its life, and whether it can be read."""
@@ -259,7 +260,7 @@ def tree(base: Image, state: State, upto: int) -> Tree:
             sizes[what] = rest[0]
         elif kind == "names":
             if isinstance(what, Create):
-                kinds[what.ino] = what.kind
+                kinds[what.ino], targets[what.ino] = what.kind, what.target
             change_names(tables, what)
     out: list[tuple[str, object]] = []
     stack = [("", base.root)]
@@ -270,6 +271,9 @@ def tree(base: Image, state: State, upto: int) -> Tree:
             if kinds[child] == "dir":
                 out.append((f"{path}/{name}", "dir"))
                 stack.append((f"{path}/{name}", child))
+                continue
+            if kinds[child] == "symlink":
+                out.append((f"{path}/{name}", f"-> {targets[child]}"))
                 continue
             size = sizes.get(child, 0)
             data = b""

@@ -6,7 +6,7 @@ Attribute ops (mode, owner, explicit times, xattrs) are a second sequence of whi
 the first. A file's mtime is the time of the last content op kept, or the explicit time if that was set later.
 
 A flush that failed covers nothing, and what was pending at it is kept or lost block by block (`limbo.py`); ops issued
-afterwards are a new sequence above it.
+afterwards are a new sequence above it. Writing to such a block writes it whole, with what the page cache shows of it.
 
 Every byte is a cut up to CUT_EVERY_BYTE pending bytes. Beyond, cuts are taken around write, newline, 512- and
 4,096-byte boundaries (one byte to either side) and inside multi-byte characters, and the enumeration says that it
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from simfs.disk.limbo import Kept, Stage, blocks_touched, forget, outcomes
+from simfs.disk.limbo import Kept, Stage, blocks_touched, forget, outcomes, whole, with_blocks
 from simfs.disk.worlds import Way, Ways
 from simfs.machine.inode import Inode
 from simfs.machine.ops import ContentOp, Create, Meta, Truncate, Write
@@ -248,7 +248,8 @@ class FileState:
             for metas in range(len(self.metas) + 1):
                 data = content
                 out.append(Way(self._node(data, self._settled, self._settled_ns, metas), Survivor(0, 0, metas, limbo)))
-                for place, op in enumerate(self.pending):
+                for place, op in enumerate(self.pending if whole(self.stages, limbo) else ()):
+                    data = with_blocks(self.stages, data, op)
                     out.extend(self._keeping(place, data, metas, limbo))
                     data = apply_content(data, op)
         return out

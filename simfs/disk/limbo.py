@@ -112,3 +112,19 @@ def outcomes(stages: list[Stage], data: bytes) -> tuple[list[tuple[bytes, Kept]]
         bounded |= len(following) > OUTCOMES_MAX
         found = dict(list(following.items())[:OUTCOMES_MAX])
     return list(found.items()), bounded
+
+
+def whole(stages: list[Stage], kept: Kept) -> bool:
+    """Whether every truncation in limbo was kept: content issued afterwards survives only above all of them."""
+    return all(stage.cut is None or stage.cut_certain or (n, -1) in kept for n, stage in enumerate(stages))
+
+
+def with_blocks(stages: list[Stage], data: bytes, op: ContentOp) -> bytes:
+    """`data` with the blocks in limbo that `op` writes again: they reach the disk whole, as the page cache has them."""
+    touched = blocks_touched(op)
+    for stage in stages:
+        for block, content in stage.blocks.items():
+            if block in touched:
+                start = block * BLOCK
+                data = data[:start].ljust(start, b"\0") + content + data[start + len(content) :]
+    return data

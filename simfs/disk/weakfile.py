@@ -5,8 +5,8 @@ appends in this block), *garbage* (the appended bytes are there, as GARBAGE) and
 *cut*. Any subset of the pending pieces survives, each applied in the order of the calls. Every attribute holds its
 durable value or that of any pending op that set it; a write also sets the modification time.
 
-A flush makes the pieces of its file durable. A flush that failed leaves the data pieces pending at it stuck: a later
-flush covers them only if their block was written again.
+A flush makes the pieces of its file durable. A flush that failed leaves the pieces of blocks pending at it stuck, sizes
+too: a later flush covers them only if their block was written again.
 
 Enumeration is exact up to CUTS_MAX truncations and CONTENTS_MAX contents of a block or file.
 """
@@ -114,7 +114,7 @@ class WeakInode:
         """A flush failed while these pieces were pending."""
         self._ways = None
         for piece in self.pieces[:contents]:
-            piece.stuck = not piece.done and piece.kind in ("data", "garbage")
+            piece.stuck = not piece.done and piece.kind != "cut"
 
     def ways(self) -> Ways:
         """Every way the inode may come out, everything lost first, everything kept last."""
