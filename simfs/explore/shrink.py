@@ -94,5 +94,6 @@ def loss(disk: Disk, pick: Pick, following: Op | None, ops: list[Op]) -> tuple[i
         lost += 1
         op = ops[index]
         if fate != "lost" and isinstance(op, Write):
-            torn += len(op.data) - int(fate.split()[0])
+            there = fate.split()[0]
+            torn += len(op.data) - (int(there) if there.isdigit() else 0)
     return (lost, torn, pick)

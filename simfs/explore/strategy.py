@@ -30,6 +30,8 @@ from simfs.machine.ops import Write
 PAGE = 4096
 SAMPLES = 200
 """Runs that a sampling strategy makes when no budget says otherwise."""
+BATCH = 25
+"""Sampled runs that are drawn together; what one learns helps the next, what a batch learns helps no other."""
 
 
 @dataclass(slots=True)
@@ -73,45 +75,18 @@ class Runs:
         return run_boot(self.spec, self.parts, self.attributes, self.before, policy, plan=plan)
 
     def _every_plan(self) -> Iterator[tuple[Run, Order | None]]:
-        waiting = [NOTHING, *(Plan(jump=at) for at in range(len(self.spec.options["clock_jumps"])))]
-        known = set(waiting)
-        while waiting:
-            plan = waiting.pop(0)
-            effective, torn = False, set[Kill]()
-            for run, order in self._schedules(plan):
-                effective |= run.struck >= len(plan.strikes) and run.killed >= len(plan.kills)
-                torn |= torn_kills(run)
-                if run.ticked_out:
-                    self.bounds.add(f"at most {self.spec.options['early_ticks']} early steps of the clock in a run")
-                yield run, order
-            for further in self._further(plan, torn) if effective else ():
-                if further not in known:
-                    known.add(further)
-                    waiting.append(further)
+        plans = Plans(self.spec, len(self.parts))
+        while (plan := plans.next()) is not None:
+            yield from self.of_plan(plan, plans.seen)
+            plans.done(plan)
 
-    def _further(self, plan: Plan, torn: set[Kill]) -> Iterator[Plan]:
-        """The plans that grow from one that had an effect: its last mishap a call later, or one mishap more."""
-        options = self.spec.options
-        if plan.kills and not plan.strikes and not plan.kills[-1].kept_bytes:
-            *rest, last = plan.kills
-            yield Plan((*rest, Kill(last.place, last.call + 1)), (), plan.jump)
-        if len(plan.kills) < options["kills"] and not plan.strikes:
-            first = plan.kills[-1].place + 1 if plan.kills else 0
-            for place in range(first, len(self.parts)):
-                yield Plan((*plan.kills, Kill(place, 0)), (), plan.jump)
-            for kill in sorted(torn):
-                if kill.place >= first:
-                    yield Plan((*plan.kills, kill), (), plan.jump)
-        if plan.strikes:
-            *others, strike = plan.strikes
-            yield Plan(plan.kills, (*others, strike._replace(match=strike.match + 1)), plan.jump)
-        if len(plan.strikes) < (options["max_faults"] if self._faults else 0):
-            least = plan.strikes[-1] if plan.strikes else Strike(0, 0, 0)
-            for fault in range(len(self._faults)):
-                for place in range(len(self.parts)):
-                    if (fault, place) >= (least.fault, least.place):
-                        start = least.match + 1 if plan.strikes and (fault, place) == least[:2] else 0
-                        yield Plan(plan.kills, (*plan.strikes, Strike(fault, place, start)), plan.jump)
+    def of_plan(self, plan: Plan, seen: Seen) -> Iterator[tuple[Run, Order | None]]:
+        """Every class of runs of one plan; `seen` learns what they suggest."""
+        for run, order in self._schedules(plan):
+            seen.learn(run, plan)
+            if run.ticked_out:
+                self.bounds.add(f"at most {self.spec.options['early_ticks']} early steps of the clock in a run")
+            yield run, order
 
     def _schedules(self, plan: Plan) -> Iterator[tuple[Run, Order | None]]:
         options = self.spec.options
@@ -141,9 +116,16 @@ class Runs:
             yield run, Order.of(run.steps)
 
     def _samples(self, strategy: str) -> Iterator[tuple[Run, Order | None]]:
-        number, length, calls = 0, 20, 8
         endless = self.spec.options["budget"] is not None
-        while endless or number < SAMPLES:
+        first = 0
+        while endless or first < SAMPLES:
+            yield from self.of_numbers(strategy, first)
+            first += BATCH
+
+    def of_numbers(self, strategy: str, first: int) -> Iterator[tuple[Run, Order | None]]:
+        """The sampled runs number `first` and the next ones of its batch. Each batch is drawn by itself."""
+        length, calls = 20, 8
+        for number in range(first, first + BATCH):
             draw = random.Random(f"simfs {self.spec.options['seed']} {number}")
             kind = ("random", "pct", "pos")[number % 3] if strategy == "portfolio" else strategy
             plan = self._drawn_plan(draw, calls) if number % 2 else NOTHING
@@ -159,8 +141,7 @@ class Runs:
             self.classes.add(order.class_key())
             length = max(length, len(run.steps))
             calls = max(calls, *(runner.calls for runner in run.runners))
-            number += 1
-            self.made = number
+            self.made += 1
             yield run, order
 
     def _drawn_plan(self, draw: random.Random, calls: int) -> Plan:
@@ -187,6 +168,84 @@ class Runs:
             done += share * max(0, tried) / width
             share /= width
         return None if done <= 0 else self.tree.runs / done
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the runs of one plan showed: whether all its mishaps happened in one of them, how many noticeable calls each
+    process made at most, and the writes that a process could die in the middle of."""
+
+    effective: bool = False
+    calls: dict[int, int] = field(default_factory=dict)
+    torn: set[Kill] = field(default_factory=set)
+
+    def learn(self, run: Run, plan: Plan) -> None:
+        self.effective |= run.struck >= len(plan.strikes) and run.killed >= len(plan.kills)
+        self.torn |= torn_kills(run)
+        for runner in run.runners:
+            place = runner.who % len(run.parts)
+            self.calls[place] = max(self.calls.get(place, 0), runner.calls)
+
+
+@dataclass(slots=True)
+class Plans:
+    """The plans of an exhaustive search, in a fixed order: each is asked for once and reported when its runs are made.
+
+    A plan leads to others only when it had an effect: its last kill or fault one call later, or one mishap more. Kills
+    of all the calls that were seen so far are planned at once.
+    """
+
+    spec: Spec
+    places: int
+    seen: Seen = field(default_factory=Seen)
+    waiting: list[Plan] = field(default_factory=list)
+    known: set[Plan] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.waiting = [NOTHING, *(Plan(jump=at) for at in range(len(self.spec.options["clock_jumps"])))]
+        self.known = set(self.waiting)
+
+    def next(self) -> Plan | None:
+        """The next plan, None when there is none at the moment."""
+        self.seen = Seen()
+        return self.waiting.pop(0) if self.waiting else None
+
+    def done(self, plan: Plan, seen: Seen | None = None) -> None:
+        """The runs of `plan` have been made and showed `seen` (by default what `self.seen` learned)."""
+        found = self.seen if seen is None else seen
+        for further in self._further(plan, found) if found.effective else ():
+            if further not in self.known:
+                self.known.add(further)
+                self.waiting.append(further)
+
+    def _further(self, plan: Plan, seen: Seen) -> Iterator[Plan]:
+        options = self.spec.options
+        if plan.kills and not plan.strikes and not plan.kills[-1].kept_bytes:
+            *rest, last = plan.kills
+            yield Plan((*rest, Kill(last.place, last.call + 1)), (), plan.jump)
+        if len(plan.kills) < options["kills"] and not plan.strikes:
+            first = plan.kills[-1].place + 1 if plan.kills else 0
+            for place in range(first, self.places):
+                for call in range(max(1, seen.calls.get(place, 0))):
+                    yield Plan((*plan.kills, Kill(place, call)), (), plan.jump)
+            for kill in sorted(seen.torn):
+                if kill.place >= first:
+                    yield Plan((*plan.kills, kill), (), plan.jump)
+        yield from self._struck(plan)
+
+    def _struck(self, plan: Plan) -> Iterator[Plan]:
+        options = self.spec.options
+        faults = len(options["faults"]) + len(self.spec.faults)
+        if plan.strikes:
+            *others, strike = plan.strikes
+            yield Plan(plan.kills, (*others, strike._replace(match=strike.match + 1)), plan.jump)
+        if len(plan.strikes) < (options["max_faults"] if faults else 0):
+            least = plan.strikes[-1] if plan.strikes else Strike(0, 0, 0)
+            for fault in range(faults):
+                for place in range(self.places):
+                    if (fault, place) >= (least.fault, least.place):
+                        start = least.match + 1 if plan.strikes and (fault, place) == least[:2] else 0
+                        yield Plan(plan.kills, (*plan.strikes, Strike(fault, place, start)), plan.jump)
 
 
 def torn_kills(run: Run) -> set[Kill]:
