@@ -21,7 +21,8 @@ from simfs.disk.models import models_named
 from simfs.errors import StaleToken, UsageError
 from simfs.explore.explorer import explore, replay
 from simfs.explore.law import Law
-from simfs.explore.scenario import Scenario, spec_of
+from simfs.explore.scenario import Scenario
+from simfs.explore.spec import spec_of
 from simfs.explore.token import Token
 from simfs.explore.verdict import STATUSES, Counterexample, Searched, Verdict, together
 

@@ -120,7 +120,7 @@ def _replay(config: pytest.Config, token: str, scenario: Any) -> Any:
     __tracebackhide__ = True
     from simfs.errors import SimfsError
     from simfs.explore.explorer import replay
-    from simfs.explore.scenario import spec_of
+    from simfs.explore.spec import spec_of
     from simfs.explore.token import parse
 
     reference = spec_of(scenario).reference

@@ -14,9 +14,10 @@ from simfs.explore.choices import Choices
 from simfs.explore.handle import Handle, events_of
 from simfs.explore.plan import NOTHING, Plan
 from simfs.explore.policy import Drawn
-from simfs.explore.scenario import Part, Spec
-from simfs.explore.schedule import Blocked, Policy, Runner, Scheduler, Step
+from simfs.explore.schedule import Runner, Scheduler
+from simfs.explore.spec import Part, Spec
 from simfs.explore.stage import Before, refuse
+from simfs.explore.step import Blocked, Policy, Step
 from simfs.machine.faults import Fault, FaultySystem, by_count
 from simfs.machine.machine import Machine
 from simfs.machine.ops import Op

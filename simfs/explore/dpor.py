@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from simfs.explore.happens import Order, conflict
-from simfs.explore.schedule import Blocked, Footprint, Step
+from simfs.explore.step import Blocked, Footprint, Step
 
 
 class Diverged(Exception):

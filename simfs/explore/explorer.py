@@ -14,8 +14,8 @@ from typing import Any
 from simfs.disk.models import models_named
 from simfs.errors import StaleToken, UsageError
 from simfs.explore.group import Progress, counterexample, explore_group, for_model, groups, prepare, walk
-from simfs.explore.scenario import Spec, spec_of
 from simfs.explore.search import Violation
+from simfs.explore.spec import Spec, spec_of
 from simfs.explore.token import Token, fingerprint, parse
 from simfs.explore.verdict import Counterexample, Searched, Verdict, together
 from simfs.patch import interposed, tripwire

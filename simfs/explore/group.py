@@ -21,9 +21,9 @@ from simfs.explore.cuts import Known
 from simfs.explore.dpor import Diverged
 from simfs.explore.judge import Inconclusive, raise_site
 from simfs.explore.retrace import Retraced, Retracer
-from simfs.explore.scenario import Spec
 from simfs.explore.search import Found, OutOfBudget, Search, Violation
 from simfs.explore.shrink import shrink
+from simfs.explore.spec import Spec
 from simfs.explore.stage import Before, run_alone
 from simfs.explore.strategy import Runs
 from simfs.explore.token import Token, fingerprint, op_text

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from simfs.explore.schedule import CLOCK, Footprint, Step
+from simfs.explore.step import CLOCK, Footprint, Step
 
 Clock = dict[int, int]
 Resource = tuple[Any, ...]

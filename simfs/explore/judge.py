@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simfs.explore.law import Law
-from simfs.explore.scenario import BoundLaw, Part, Spec
+from simfs.explore.spec import BoundLaw, Part, Spec
 from simfs.explore.stage import LAW_STREAM, RECOVERY_STREAM, Before, Solo, run_alone
 from simfs.explore.verdict import Finding, Searched
 from simfs.machine.errors import Deadlock, StepLimit

@@ -16,7 +16,8 @@ from simfs.explore.boot import run_boot
 from simfs.explore.choices import Replayed
 from simfs.explore.explorer import stage_set
 from simfs.explore.group import for_model, prepare
-from simfs.explore.scenario import scenario, spec_of
+from simfs.explore.scenario import scenario
+from simfs.explore.spec import spec_of
 from simfs.machine.ops import Ack
 
 ROOT = "/disk"

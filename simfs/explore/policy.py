@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from simfs.explore.choices import Choices
 from simfs.explore.happens import conflict
-from simfs.explore.schedule import CLOCK, Footprint, Step
+from simfs.explore.step import CLOCK, Footprint, Step
 
 
 @dataclass(slots=True)

@@ -19,8 +19,8 @@ from simfs.explore.cuts import stamp
 from simfs.explore.handle import Event, events_of
 from simfs.explore.judge import Judge, finding
 from simfs.explore.law import COMPLETES
-from simfs.explore.scenario import Spec
 from simfs.explore.search import add
+from simfs.explore.spec import Spec
 from simfs.explore.stage import Before, Solo
 from simfs.explore.verdict import BootRecord, Crash, Finding, Leg, Path, Searched
 from simfs.machine.errors import Deadlock

@@ -27,7 +27,7 @@ from simfs.explore.handle import Event, events_of
 from simfs.explore.happens import Order
 from simfs.explore.judge import Inconclusive, Judge, event_key, finding
 from simfs.explore.law import COMPLETES
-from simfs.explore.scenario import Part, Spec
+from simfs.explore.spec import Part, Spec
 from simfs.explore.stage import Before
 from simfs.explore.strategy import Runs
 from simfs.explore.verdict import Crash, Finding, Leg, Path, Searched

@@ -18,8 +18,8 @@ from simfs.explore.choices import Replayed
 from simfs.explore.cuts import stamp
 from simfs.explore.judge import Inconclusive
 from simfs.explore.retrace import Retracer, issued_at
-from simfs.explore.scenario import Spec
 from simfs.explore.search import Found, OutOfBudget, Search, Violation, add
+from simfs.explore.spec import Spec
 from simfs.explore.stage import Before
 from simfs.explore.verdict import Crash, Leg
 from simfs.machine.ops import Op, Write

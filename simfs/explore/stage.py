@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simfs.explore.handle import Event, Handle
-from simfs.explore.scenario import Part, Spec
+from simfs.explore.spec import Part, Spec
 from simfs.machine import running
 from simfs.machine.faults import Fault, FaultySystem
 from simfs.machine.inode import EPOCH_NS, Image

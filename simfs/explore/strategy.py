@@ -21,9 +21,9 @@ from simfs.explore.dpor import Dpor
 from simfs.explore.happens import Order
 from simfs.explore.plan import NOTHING, Kill, Plan, Strike
 from simfs.explore.policy import Budgeted, Drawn, Pct, Pos
-from simfs.explore.scenario import Part, Spec
-from simfs.explore.schedule import Policy
+from simfs.explore.spec import Part, Spec
 from simfs.explore.stage import Before
+from simfs.explore.step import Policy
 from simfs.machine.faults import Fault
 from simfs.machine.ops import Write
 
