@@ -2,7 +2,8 @@
 
 A crash in the middle of an append leaves a last line without its newline; it was never acknowledged. `open` refuses
 such a log and `repair` is the answer: the bytes after the last newline are first kept in `<n>.jsonl.cut-<ms>`,
-durably, and then cut. A crash in between leaves the kept bytes and the torn log, and the repair can be done again.
+durably, and then cut. A crash in between leaves kept bytes, perhaps not all of them, and the torn log; the repair is
+then done again, into a file of its own: the clock may stand where it stood.
 Nothing else is changed: a complete line that is no record stays, and is named.
 """
 
@@ -84,8 +85,7 @@ def _cut_torn_line(system: System, hold: Hold, name: str) -> Cut | None:
     keep = data.rfind(b"\n") + 1
     if keep == len(data):
         return None
-    kept_in = hold.place(f"{name}.cut-{system.time_ns() // 1_000_000}")
-    fd = system.open(kept_in, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    kept_in, fd = _new_file(system, hold, name)
     try:
         write_all(system, fd, data[keep:], 0)
         system.fsync(fd)
@@ -99,3 +99,14 @@ def _cut_torn_line(system: System, hold: Hold, name: str) -> Cut | None:
     finally:
         system.close(fd)
     return Cut(log, len(data) - keep, kept_in)
+
+
+def _new_file(system: System, hold: Hold, name: str) -> tuple[str, int]:
+    """A file for the bytes cut off a log, by the current millisecond or, where that is taken, the next free one."""
+    milliseconds = system.time_ns() // 1_000_000
+    while True:
+        place = hold.place(f"{name}.cut-{milliseconds}")
+        try:
+            return place, system.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            milliseconds += 1

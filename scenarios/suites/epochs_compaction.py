@@ -1,0 +1,258 @@
+"""The suite of session epochs, one process at a time: made, written, compacted, cut at every call and every byte.
+
+| scenario | what happens |
+|---|---|
+| `epochs_create` | a session is made in directories that are not there yet, and written; recovery too is crashed |
+| `epochs_append` | three appends over two opens; recovery repairs, opens, and is crashed as well |
+| `epochs_compact` | an append, a compaction, an append; recovery ends what is half done, and is crashed as well |
+| `epochs_two_compactions` | two compactions in a row; a crash in the first, one in the second, one in recovery |
+| `epochs_abandoned` | a half compaction is given up by an append, and made anew later |
+| `epochs_killed` | the process is killed at any call and started again; then the power goes |
+| `epochs_fault` | one call fails; the process opens again and goes on; then the power goes, twice |
+| `epochs_repair` | a torn line is cut; the power goes at any moment of the repair, twice |
+"""
+
+from __future__ import annotations
+
+import errno
+
+import simfs
+from eukhe.epochs import Io, NotFound, Session, User, repair
+from scenarios.laws import epochs
+from scenarios.suites.epochs import DIR, HOME, ID, EpochScenario, summary_of
+from simfs.machine.faults import Errno, Short
+
+FAULTS = (
+    Errno(("fsync",), code=errno.EIO),
+    Errno(("pwrite",), code=errno.ENOSPC),
+    Errno(("rename", "ftruncate", "unlink"), code=errno.EIO),
+    Short(("pwrite",), keep=9),
+)
+"""What may go wrong once."""
+
+
+class EpochsCreate(EpochScenario):
+    """A session is made in directories that are not there yet, and written; recovery goes on and is crashed too."""
+
+    name = "epochs_create"
+    power_depth = 2
+    made_before = False
+    tried = ("one", "zwei é")
+
+    @simfs.process
+    def maker(self, m: simfs.Handle) -> None:
+        with self.create(m) as session:
+            for text in self.tried:
+                self.say(m, session, text)
+
+    @simfs.recover(epochs.EPOCH_HALF_COMPACTION)
+    def recovery(self, m: simfs.Handle) -> None:
+        """Open it, or make it anew if it is not there."""
+        try:
+            session = self.open(m)
+        except NotFound:
+            session = self.create(m)
+        session.close()
+
+
+class EpochsAppend(EpochScenario):
+    """Three things are said over two opens; recovery repairs and opens, and is crashed as well."""
+
+    name = "epochs_append"
+    power_depth = 2
+    tried = ("one", "zwei é", "three", "four")
+
+    @simfs.process
+    def writer(self, m: simfs.Handle) -> None:
+        with self.open(m) as session:
+            self.say(m, session, self.tried[1])
+        with self.open(m) as session:
+            self.say(m, session, self.tried[2])
+            self.say(m, session, self.tried[3])
+
+    @simfs.recover(epochs.EPOCH_HALF_COMPACTION)
+    def recovery(self, m: simfs.Handle) -> None:
+        self.open(m).close()
+
+
+class EpochsCompact(EpochScenario):
+    """Something is said, the epoch compacted, something said again; recovery ends what is half done and goes on."""
+
+    name = "epochs_compact"
+    power_depth = 2
+    tried = ("one", "zwei é", "three", "again")
+
+    @simfs.process
+    def writer(self, m: simfs.Handle) -> None:
+        with self.open(m) as session:
+            self.say(m, session, self.tried[1])
+            self.compact(m, session)
+            self.say(m, session, self.tried[2])
+
+    @simfs.recover(epochs.EPOCH_HALF_COMPACTION)
+    def recovery(self, m: simfs.Handle) -> None:
+        with self.open(m) as session:
+            self.finish_compaction(m, session)
+            if "again" not in [value for _, value in m.acks]:
+                self.say(m, session, "again")
+
+
+class EpochsTwoCompactions(EpochScenario):
+    """Two compactions in a row, a crash in each and one in the recovery after both."""
+
+    name = "epochs_two_compactions"
+    power_depth = 3
+    tried = ("one", "in 1")
+
+    @simfs.process
+    def writer(self, m: simfs.Handle) -> None:
+        self.go_on(m)
+
+    def go_on(self, m: simfs.Handle) -> None:
+        """Whatever is still to do until epoch 2 is there."""
+        with self.open(m) as session:
+            self.finish_compaction(m, session)
+            while session.epoch < 2:
+                if session.epoch == 1 and session.turns == 1:
+                    self.say(m, session, "in 1")
+                self.compact(m, session)
+
+    @simfs.recover(epochs.EPOCH_HALF_COMPACTION)
+    def recovery(self, m: simfs.Handle) -> None:
+        self.go_on(m)
+
+
+class EpochsAbandoned(EpochScenario):
+    """A compaction stopped half-way; somebody goes on in the old epoch, and compacts later with another baseline."""
+
+    name = "epochs_abandoned"
+    power_depth = 2
+    tried = ("one", "after all")
+
+    def setup(self, m: simfs.Handle) -> None:
+        """The former compaction got as far as the next baseline."""
+        super().setup(m)
+        with Session.open(HOME, ID, system=m.system) as session:
+            log = f"{DIR}/0.jsonl"
+            session.append(User("gone"))
+        rest = b'{"type":"epoch_end","next":1,"summary":"abandoned"}\n'
+        first = m.system.stat(log).st_size - len(b'{"type":"user","text":"gone"}\n')
+        for path, data, at in ((log, rest, first), (f"{DIR}/1.baseline.json", b'{"of":-1}\n', 0)):
+            fd = m.system.open(path, 0o102, 0o600)
+            m.system.pwrite(fd, data, at)
+            m.system.close(fd)
+
+    @simfs.process
+    def writer(self, m: simfs.Handle) -> None:
+        with self.open(m) as session:
+            self.say(m, session, "after all")
+            self.compact(m, session)
+
+    @simfs.recover(epochs.EPOCH_HALF_COMPACTION)
+    def recovery(self, m: simfs.Handle) -> None:
+        self.open(m).close()
+
+    @simfs.law(epochs.EPOCH_HALF_COMPACTION)
+    def an_epoch_is_usable(self, m: simfs.Handle) -> None:
+        """The abandoned compaction may be ended as long as nothing was said after it; never mixed with the new one."""
+        with self.open(m) as session:
+            half = session.half_compacted
+            if half:
+                assert session.resume_compaction(), "the compaction cannot be taken up again"
+            if session.epoch == 1:
+                told = session.carry, session.baseline["of"]
+                legal = [("abandoned", -1)] if session.turns == 1 else [(summary_of(1), 1), (summary_of(1), 0)]
+                if half and session.turns == 2:
+                    legal.append((summary_of(1), -1))
+                assert told in legal, f"summary and baseline of two compactions: {told}"
+            session.append(User("and on"))
+
+
+class EpochsKilled(EpochScenario):
+    """The process is killed at any call, and started again; it goes on, and then the power goes."""
+
+    name = "epochs_killed"
+    kills = 1
+    tried = ("one", "in 1")
+
+    @simfs.process(restart=1)
+    def writer(self, m: simfs.Handle) -> None:
+        with self.open(m) as session:
+            self.finish_compaction(m, session)
+            if session.epoch < 1:
+                self.compact(m, session)
+            if session.turns == 1:
+                self.say(m, session, "in 1")
+
+    @simfs.recover(epochs.EPOCH_HALF_COMPACTION)
+    def recovery(self, m: simfs.Handle) -> None:
+        self.open(m).close()
+
+
+class EpochsFault(EpochScenario):
+    """One call fails once; whoever is told opens the session again and goes on; the power goes twice."""
+
+    name = "epochs_fault"
+    power_depth = 2
+    faults = FAULTS
+    tried = ("one", "zwei é", "in 1")
+
+    @simfs.process
+    def writer(self, m: simfs.Handle) -> None:
+        try:
+            self.go_on(m)
+        except Io:
+            self.go_on(m)
+
+    def go_on(self, m: simfs.Handle) -> None:
+        """Whatever is still to do until all was said, the last of it in epoch 1."""
+        with self.open(m) as session:
+            self.finish_compaction(m, session)
+            if session.epoch < 1:
+                if session.turns == 1:
+                    self.say(m, session, self.tried[1])
+                self.compact(m, session)
+            if session.turns == 2:
+                self.say(m, session, "in 1")
+
+    @simfs.recover(epochs.EPOCH_HALF_COMPACTION)
+    def recovery(self, m: simfs.Handle) -> None:
+        self.open(m).close()
+
+
+class EpochsRepair(EpochScenario):
+    """A torn last line is cut; the power goes at any moment of the repair, twice; the cut bytes are kept."""
+
+    name = "epochs_repair"
+    power_depth = 2
+    tried = ("one",)
+    piece = b'{"type":"user","te'
+
+    def setup(self, m: simfs.Handle) -> None:
+        super().setup(m)
+        fd = m.system.open(f"{DIR}/0.jsonl", 0o2001)
+        m.system.write(fd, self.piece)
+        m.system.close(fd)
+
+    @simfs.process
+    def mender(self, m: simfs.Handle) -> None:
+        cuts = repair(DIR, system=self.system(m))
+        m.ack("kept", cuts[0].bytes_cut)
+
+    @simfs.recover(epochs.EPOCH_HALF_COMPACTION)
+    def recovery(self, m: simfs.Handle) -> None:
+        repair(DIR, system=self.system(m))
+
+    @simfs.law(epochs.EPOCH_ACKED_SURVIVE)
+    def what_was_promised_is_there(self, m: simfs.Handle) -> None:
+        """The lines are as they were, and the cut bytes are kept."""
+        super().what_was_promised_is_there(m)
+        files = self.files(m)
+        assert files["0.jsonl"].endswith(b'"one"}\n'), "the torn line is not cut"
+        assert self.piece in [raw for name, raw in files.items() if ".cut-" in name], "the cut bytes are gone"
+
+
+SCENARIOS: tuple[type[EpochScenario], ...] = (
+    EpochsCreate, EpochsAppend, EpochsCompact, EpochsTwoCompactions, EpochsAbandoned, EpochsKilled, EpochsFault,
+    EpochsRepair,
+)  # fmt: skip
