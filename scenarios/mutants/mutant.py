@@ -27,6 +27,8 @@ class Mutant:
     wrap: Wrap = as_it_is
     broken: Callable[[], AbstractContextManager[Any]] = field(default=nullcontext)
     accepted: str = ""
+    made_for: tuple[str, ...] = ()
+    """Ids of the laws that must notice it, each of them alone."""
     site: str = ""
     """The line of the store that makes the call which was removed."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 import simfs
@@ -21,10 +22,14 @@ from simfs.machine.machine import Machine
 
 __simfs_machinery__ = True
 
+MADE_FOR = {"lock": ("log_one_writer",), "truncation": ("log_open_cuts_the_torn_tail",)}
+"""By the kind of call that is removed, the laws that must notice it alone; a flush may need several scenarios."""
+
 
 def mutants() -> list[Mutant]:
     """All of them, those made by machine first."""
-    return [*removals((_new_and_again, _torn, _build)), *BY_HAND]
+    made = removals((_new_and_again, _torn, _build))
+    return [*(replace(one, made_for=MADE_FOR.get(one.kind, ())) for one in made), *BY_HAND]
 
 
 def _handle(scenario: StorageScenario, wrap: Wrap) -> simfs.Handle:
@@ -181,19 +186,69 @@ class Cut(Wrapped):
 
 
 BY_HAND = (
-    Mutant("acknowledged before the flush", "order", lambda system, process: LateFlush(system)),
-    Mutant("the plan acknowledges before its flushes", "rule", broken=_rule("plan_commit", _early)),
-    Mutant("the marker before the sidecars", "rule", broken=_rule("plan_commit", _marker_first)),
-    Mutant("a torn tail is read as a commit", "reading", lambda system, process: FillsUpTornTails(system)),
-    Mutant("a torn tail is not cut", "rule", broken=_rule("plan_open", _without("cut_main"))),
-    Mutant("the last newline is cut too", "rule", broken=_rule("complete_length", lambda real: _one_less(real))),
-    Mutant("impossible facts are taken", "rule", broken=_rule("complete_length", lambda real: _takes_all)),
+    Mutant(
+        "acknowledged before the flush",
+        "order",
+        lambda system, process: LateFlush(system),
+        made_for=("log_ack_durable",),
+    ),
+    Mutant(
+        "the plan acknowledges before its flushes",
+        "rule",
+        broken=_rule("plan_commit", _early),
+        made_for=("log_commit_plan", "log_plan_runs_the_model", "log_plan_ack_durable"),
+    ),
+    Mutant(
+        "the marker before the sidecars",
+        "rule",
+        broken=_rule("plan_commit", _marker_first),
+        made_for=("log_commit_plan", "log_plan_ack_durable"),
+    ),
+    Mutant(
+        "a torn tail is read as a commit",
+        "reading",
+        lambda system, process: FillsUpTornTails(system),
+        made_for=("log_reads_lines",),
+    ),
+    Mutant(
+        "a torn tail is not cut",
+        "rule",
+        broken=_rule("plan_open", _without("cut_main")),
+        made_for=("log_open_cuts_the_torn_tail", "log_open_plan", "log_plan_only_commits"),
+    ),
+    Mutant(
+        "the last newline is cut too",
+        "rule",
+        broken=_rule("complete_length", lambda real: _one_less(real)),
+        made_for=("log_open_keeps_the_complete_lines", "log_opens_after_crash"),
+    ),
+    Mutant(
+        "impossible facts are taken",
+        "rule",
+        broken=_rule("complete_length", lambda real: _takes_all),
+        made_for=("log_open_refuses_odd_facts",),
+    ),
     Mutant("the last line is not written again", "rule", broken=_rule("plan_open", _without("rewrite_last_line"))),
     Mutant("an open flushes no ancestor", "rule", broken=_rule("plan_open", _without("flush_ancestor"))),
     Mutant("a commit's plan writes no marker", "rule", broken=_rule("plan_commit", _without("write_marker"))),
-    Mutant("a failed flush goes unheard", "failure", broken=lambda: exchanged(hands, "_ACTIONS", _deaf)),
-    Mutant("what is written is not what was committed", "writing", lambda system, process: ChangesWords(system)),
-    Mutant("damage is taken for a torn tail", "reading", broken=lambda: _reading(_stops_at_damage)),
+    Mutant(
+        "a failed flush goes unheard",
+        "failure",
+        broken=lambda: exchanged(hands, "_ACTIONS", _deaf),
+        made_for=("log_failed_flush_never_acked",),
+    ),
+    Mutant(
+        "what is written is not what was committed",
+        "writing",
+        lambda system, process: ChangesWords(system),
+        made_for=("log_only_commits",),
+    ),
+    Mutant(
+        "damage is taken for a torn tail",
+        "reading",
+        broken=lambda: _reading(_stops_at_damage),
+        made_for=("log_damage_untouched",),
+    ),
 )
 
 

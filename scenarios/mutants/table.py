@@ -15,7 +15,6 @@ from scenarios.checks import Check
 from scenarios.entries import Ask, Entry
 from scenarios.mutants import storage
 from scenarios.mutants.mutant import Mutant
-from simfs.explore.law import Law
 from simfs.explore.verdict import Verdict
 
 QUICKEST_FIRST = (
@@ -91,15 +90,6 @@ def broken_law(verdict: Verdict) -> str:
     if verdict.counterexample is not None:
         return verdict.counterexample.law
     return str(verdict.tags.get("law", ""))
-
-
-def killer_of(law: Law, judged: Sequence[Judged]) -> Mutant | None:
-    """A mutant that this law notices when it is judged alone; None when there is none."""
-    likely = [one.mutant for one in judged if one.law == law.id]
-    for mutant in [*likely, *(one.mutant for one in judged if one.mutant not in likely)]:
-        if judge(mutant, (law.id,)).killed:
-            return mutant
-    return None
 
 
 def table(judged: Sequence[Judged], width: int = 80) -> list[str]:

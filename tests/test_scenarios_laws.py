@@ -1,0 +1,79 @@
+"""The catalogue of laws: complete, each judged somewhere, each broken by a mutant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scenarios.catalog import catalogue, where_judged
+from scenarios.laws import laws
+from scenarios.mutants.mutant import Mutant
+from scenarios.mutants.storage import mutants
+from scenarios.mutants.table import Judged, judge
+
+LISTED = (Path(__file__).parent / "golden" / "laws.txt").read_text().split()
+BUILT = [law for law in laws().values() if not law.planned]
+
+
+def test_the_catalogue_holds_exactly_the_listed_laws() -> None:
+    assert sorted(laws()) == sorted(LISTED)
+
+
+def test_every_law_says_in_a_sentence_of_its_own_what_must_be_true() -> None:
+    alike = ("staging_entry_answers", "log_ffi_answers")
+    statements = [law.statement for law in laws().values() if law.id not in alike]
+    assert len(set(statements)) == len(statements)
+    assert all(20 < len(statement) < 300 and not statement.endswith(".") for statement in statements)
+
+
+def test_every_law_of_a_store_that_is_built_is_judged_somewhere() -> None:
+    judged = where_judged(catalogue())
+    assert [law.id for law in BUILT if not judged[law.id]] == []
+
+
+def test_no_law_of_a_store_that_is_not_built_is_shown_as_judged() -> None:
+    judged = where_judged(catalogue())
+    assert [law.id for law in laws().values() if law.planned and judged[law.id]] == []
+
+
+def test_every_judged_law_is_in_the_catalogue() -> None:
+    assert set(where_judged(catalogue())) == set(laws())
+
+
+@pytest.fixture(scope="module")
+def judged() -> list[Judged]:
+    return [judge(mutant) for mutant in mutants()]
+
+
+def test_every_mutant_is_killed_or_accounted_for(judged: list[Judged]) -> None:
+    assert [one.mutant.name for one in judged if not one.accounted] == []
+
+
+@pytest.mark.parametrize("mutant", [one for one in mutants() if one.made_for], ids=lambda mutant: mutant.name)
+def test_each_law_alone_notices_the_mutants_made_for_it(mutant: Mutant) -> None:
+    assert [law for law in mutant.made_for if judge(mutant, (law,)).law != law] == []
+
+
+def test_every_law_has_a_mutant_that_it_notices_alone() -> None:
+    noticed = {law for mutant in mutants() for law in mutant.made_for}
+    assert {law.id for law in BUILT} <= noticed
+
+
+def test_mutants_are_told_apart_by_their_names(judged: list[Judged]) -> None:
+    names = [one.mutant.name for one in judged]
+    assert len(set(names)) == len(names)
+
+
+def test_every_flush_of_a_writer_is_among_the_mutants() -> None:
+    flushes = {mutant.name for mutant in mutants() if mutant.kind == "flush"}
+    for wanted in (
+        "no fsync of one/main.jsonl, 1st in commit",
+        "no fsync of one/main.jsonl, 2nd in commit",
+        "no fsync of sessions/one, 1st in commit",
+        "no fsync of one/main.jsonl, 1st in open",
+        "no fsync of sessions/one, 1st in open",
+        "no fsync of .eukhe/sessions, 1st in open",
+        "no fsync of one/main.jsonl, 1st in flush",
+    ):
+        assert wanted in flushes
