@@ -16,7 +16,7 @@ import simfs
 from simfs.disk.models import models_named
 from simfs.explore.boot import cut_off
 from simfs.explore.explorer import stage_set
-from simfs.explore.group import prepare
+from simfs.explore.ready import prepare
 from simfs.explore.search import Search
 from simfs.explore.spec import Spec, spec_of
 from simfs.explore.strategy import Runs

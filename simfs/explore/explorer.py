@@ -13,7 +13,8 @@ from typing import Any
 
 from simfs.disk.models import models_named
 from simfs.errors import StaleToken, UsageError
-from simfs.explore.group import Progress, counterexample, explore_group, for_model, groups, prepare, walk
+from simfs.explore.group import Progress, counterexample, explore_group, for_model, groups, walk
+from simfs.explore.ready import prepare
 from simfs.explore.search import Violation
 from simfs.explore.spec import Spec, spec_of
 from simfs.explore.token import Token, fingerprint, parse
@@ -37,12 +38,14 @@ def stage_set(spec: Spec) -> Iterator[None]:
                 spec.isolation = None
 
 
-def explore(scenario: Any, *, progress: Progress | None = None, **options: Any) -> Verdict:
+def explore(scenario: Any, *, progress: Progress | None = None, jobs: int = 1, **options: Any) -> Verdict:
     """Search a scenario and answer what was found; never raises on a broken law.
 
     Options are those of a `Scenario`'s attributes, and override them: `disk` (a name, a list of names, or "all"),
     `power`, `power_depth` (power losses in a row), `kills`, `faults`, `max_faults`, `clock_jumps`, `preemptions`,
     `strategy`, `budget` (seconds of real time), `seed`, `interpose`, `isolate`, `steps_max`.
+
+    `jobs` is how many processes of this host share the search: the verdict and its counterexample are those of one.
 
     Raises UsageError for a scenario or option that is not one, SetupFailed when setup raises, and
     `simfs.machine.errors.NotSimulated` when the code under test left what is simulated.
@@ -52,7 +55,7 @@ def explore(scenario: Any, *, progress: Progress | None = None, **options: Any) 
     found: dict[str, Verdict] = {}
     with stage_set(spec):
         for wanted, members in groups(spec, models):
-            for verdict in explore_group(prepare(wanted), members, progress):
+            for verdict in explore_group(prepare(wanted), members, progress, jobs):
                 found[verdict.disk] = verdict
     return together([found[model.name] for model in models])
 

@@ -10,37 +10,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from simfs.disk.model import DiskModel
 from simfs.disk.options import faults_of, refusals_of
-from simfs.errors import SetupFailed
 from simfs.explore.boot import run_boot
 from simfs.explore.choices import Replayed
 from simfs.explore.cuts import Known
 from simfs.explore.dpor import Diverged
-from simfs.explore.judge import Inconclusive, raise_site
+from simfs.explore.jobs import Work, share_out
+from simfs.explore.judge import Inconclusive
+from simfs.explore.ready import Ready
 from simfs.explore.retrace import Retraced, Retracer
 from simfs.explore.search import Found, OutOfBudget, Search, Violation
 from simfs.explore.shrink import shrink
 from simfs.explore.spec import Spec
-from simfs.explore.stage import Before, run_alone
 from simfs.explore.strategy import Runs
 from simfs.explore.token import Token, fingerprint, op_text
 from simfs.explore.verdict import Counterexample, Path, Searched, Verdict
-from simfs.machine.inode import Image
 from simfs.machine.ops import Op
 
 Progress = Callable[[Searched], None]
-
-
-@dataclass(slots=True)
-class Ready:
-    """A scenario after its setup: what every exploration and every replay of it starts from."""
-
-    spec: Spec
-    attributes: dict[str, Any]
-    base: Before
 
 
 @dataclass(slots=True)
@@ -56,19 +45,6 @@ class Lane:
     @property
     def runs(self) -> bool:
         return self.violation is None and not self.status
-
-
-def prepare(spec: Spec) -> Ready:
-    """Run setup, alone; what it did is durable. Raises SetupFailed with its error and call site."""
-    solo = run_alone(spec, spec.setup, {}, Before(Image.empty(), boot=0), sites=True)
-    if solo.error is not None:
-        if not isinstance(solo.error, Exception):
-            raise solo.error
-        site = raise_site(solo.error)
-        raise SetupFailed(
-            f"setup of {spec.name} raised {type(solo.error).__name__} at {site}: {solo.error}"
-        ) from solo.error
-    return Ready(spec, dict(spec.kept), Before(solo.machine.freeze(), (), 1, solo.machine.wall_ns))
 
 
 def for_model(spec: Spec, model: DiskModel) -> Spec:
@@ -90,8 +66,10 @@ def groups(spec: Spec, models: Sequence[DiskModel]) -> list[tuple[Spec, list[Dis
     return found
 
 
-def explore_group(ready: Ready, models: Sequence[DiskModel], progress: Progress | None) -> list[Verdict]:
-    """Search a prepared scenario on models that share runs; one verdict for each."""
+def explore_group(
+    ready: Ready, models: Sequence[DiskModel], progress: Progress | None, jobs: int = 1
+) -> list[Verdict]:
+    """Search a prepared scenario on models that share runs, with `jobs` processes; one verdict for each model."""
     started = time.monotonic()
     spec = ready.spec
     budget = spec.options["budget"]
@@ -100,9 +78,12 @@ def explore_group(ready: Ready, models: Sequence[DiskModel], progress: Progress 
     runs = Runs(spec, spec.processes, ready.attributes, ready.base)
     try:
         compare_twice(ready, ())
-        _share(runs, lanes)
+        if jobs > 1:
+            _gather(runs, lanes, Work(ready, models, deadline), jobs)
+        else:
+            _share(runs, lanes)
     except Diverged as diverged:
-        _end(lanes, "inconclusive", _name_difference(ready, runs.answers(), diverged))
+        _end(lanes, "inconclusive", _name_difference(ready, runs.answers(), str(diverged)))
     except OutOfBudget:
         _end(lanes, *_ended_early(spec, runs))
     except Inconclusive as reason:
@@ -113,6 +94,27 @@ def explore_group(ready: Ready, models: Sequence[DiskModel], progress: Progress 
         lane.search.close(runs, lane.known)
         lane.search.finish()
     return [_verdict(ready, lane, started) for lane in lanes]
+
+
+def _gather(runs: Runs, lanes: Sequence[Lane], work: Work, jobs: int) -> None:
+    """Take the answers of workers until every lane has ended or there are no more."""
+    for answer in share_out(work, jobs):
+        runs.made += answer.made
+        runs.classes |= answer.classes
+        for lane, part in zip(lanes, answer.parts, strict=True):
+            if not lane.runs:
+                continue
+            lane.search.include(part.searched, part.digests)
+            lane.violation = part.violation
+            if part.status == "inconclusive":
+                lane.status, lane.reason = part.status, part.reason
+        if any(part.status == "out of budget" for part in answer.parts):
+            raise OutOfBudget
+        if any(part.status == "diverged" for part in answer.parts):
+            _end(lanes, "inconclusive", _name_difference(work.ready, answer.answers, answer.parts[0].reason))
+        lanes[0].search.tell()
+        if not any(lane.runs for lane in lanes):
+            return
 
 
 def _share(runs: Runs, lanes: Sequence[Lane]) -> None:
@@ -161,7 +163,7 @@ def _verdict(ready: Ready, lane: Lane, started: float) -> Verdict:
     return verdict
 
 
-def _name_difference(ready: Ready, answers: Sequence[int], diverged: Diverged) -> str:
+def _name_difference(ready: Ready, answers: Sequence[int], diverged: str) -> str:
     """Run the schedule that diverged twice more: the first op that differs says where the difference comes from."""
     try:
         compare_twice(ready, answers)

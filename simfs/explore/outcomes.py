@@ -15,7 +15,8 @@ from simfs.errors import UsageError
 from simfs.explore.boot import run_boot
 from simfs.explore.choices import Replayed
 from simfs.explore.explorer import stage_set
-from simfs.explore.group import for_model, prepare
+from simfs.explore.group import for_model
+from simfs.explore.ready import prepare
 from simfs.explore.scenario import scenario
 from simfs.explore.spec import spec_of
 from simfs.machine.ops import Ack

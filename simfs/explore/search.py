@@ -242,13 +242,31 @@ class Search:
                 self._seen.add(key)
                 self._boot(restarts, recovered, depth, path)
 
-    def check_time(self, runs: Runs | None = None) -> None:
-        now = time.monotonic()
-        if self.progress is not None and now - self._told > 0.1:
-            self._told = now
+    @property
+    def digests(self) -> frozenset[int]:
+        """The images met so far."""
+        return frozenset(self._digests)
+
+    def include(self, searched: Searched, digests: frozenset[int]) -> None:
+        """Count what another process searched as this search's own."""
+        self._digests |= digests
+        for name in ("executions", "crash_points", "images", "recoveries", "laws_judged", "blocked"):
+            setattr(self.searched, name, getattr(self.searched, name) + getattr(searched, name))
+        self._bound(set(searched.bounds))
+
+    def tell(self, runs: Runs | None = None) -> None:
+        """Report the counts to whoever wants to show progress."""
+        if self.progress is not None:
             self.finish()
             self.searched.estimate = runs.estimate() if runs is not None else None
             self.progress(self.searched)
+
+    def check_time(self, runs: Runs | None = None) -> None:
+        """Report now and then; raise OutOfBudget when the time is up."""
+        now = time.monotonic()
+        if self.progress is not None and now - self._told > 0.1:
+            self._told = now
+            self.tell(runs)
         if self.deadline is not None and now > self.deadline:
             raise OutOfBudget
 

@@ -40,6 +40,13 @@ class Searched:
     bounds: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
+    def since(self, earlier: Searched) -> Searched:
+        """What was added to the counts since `earlier`, a copy of them; the bounds are all that there are."""
+        out = Searched(bounds=list(self.bounds))
+        for name in ("executions", "crash_points", "images", "recoveries", "laws_judged", "blocked", "classes"):
+            setattr(out, name, getattr(self, name) - getattr(earlier, name))
+        return out
+
     def __add__(self, other: Searched) -> Searched:
         return Searched(
             self.executions + other.executions,
