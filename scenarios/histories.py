@@ -24,7 +24,7 @@ from simfs.explore.choices import Choices, Replayed
 from simfs.explore.law import Law
 from simfs.explore.token import Token
 from simfs.explore.verdict import Leg, Searched, Verdict, together
-from simfs.patch import tripwire
+from simfs.patch import taken_escapes, tripwire
 from simfs.strategies import Drawn
 
 
@@ -78,6 +78,7 @@ class Histories:
 
     def run(self, ask: Ask, progress: Progress | None = None) -> Verdict:
         models = models_named(self.disk if ask.disk is None else ask.disk)
+        taken_escapes()
         with tripwire():
             return together([self._on(model, ask, progress) for model in models])
 
@@ -95,6 +96,7 @@ class Histories:
             searched.executions += 1
             try:
                 history.run()
+                no_escapes()
             except Broken as broken:
                 if not ask.only or broken.law.id in ask.only:
                     failed.append(Failed(broken, history, choices.taken))
@@ -166,9 +168,16 @@ class Histories:
         try:
             with tripwire():
                 history.run()
+                no_escapes()
         except Broken as broken:
             return self.text(models[0], Failed(broken, history, list(choices.taken)))
         raise StaleToken(
             f"stale token: no law of {self.name} is broken by this history any more. Run {self.name} to learn whether"
             " another one breaks it."
         )
+
+
+def no_escapes() -> None:
+    """Raises what a process met and swallowed: a call without a model, a reach for the real machine."""
+    for escape in taken_escapes():
+        raise escape

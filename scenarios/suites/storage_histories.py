@@ -100,11 +100,11 @@ class StorageHistory:
         if ending == 1:
             self.arm(process, self.choices.draw(CALLS_MAX, "calls before the kill"))
         try:
-            with inside(self.machine, process):
-                storage = self.open()
-                for _ in range(self.choices.draw(COMMITS_MAX + 1, "commits")):
-                    self.commit(storage)
-                if ending == 0:
+            storage = self.open(process)
+            for _ in range(self.choices.draw(COMMITS_MAX + 1, "commits")):
+                self.commit(process, storage)
+            if ending == 0:
+                with inside(self.machine, process):
                     storage.close()
         except ProcessKilled:
             self.story.append("  killed")
@@ -131,13 +131,14 @@ class StorageHistory:
 
         self.machine.gate = gate
 
-    def open(self) -> Storage:
+    def open(self, process: Process) -> Storage:
         """Open for real, judge what was found, and take it as promised."""
         raw = self.raw()
         self.opens += 1
         try:
-            storage = Storage.open(PATH, system=self.wrap(self.machine.system, "writer"), home=HOME)
-            found = [commit.changes for commit in storage.commits]
+            with inside(self.machine, process):
+                storage = Storage.open(PATH, system=self.wrap(self.machine.system, "writer"), home=HOME)
+                found = [commit.changes for commit in storage.commits]
         except Exception as error:
             raise Broken(log.LOG_OPENS_AFTER_CRASH, f"{type(error).__name__}: {error}") from error
         self.story.append(f"open {self.opens}: {log_model.commits(len(found))} in {len(raw)} bytes")
@@ -148,7 +149,8 @@ class StorageHistory:
             law = log.LOG_OPEN_KEEPS_THE_COMPLETE_LINES if raw.endswith(b"\n") else log.LOG_OPEN_CUTS_THE_TORN_TAIL
             raise Broken(law, f"{len(raw)} bytes became {len(self.raw())}")
         self.expected.judge(found)
-        self.promise(found)
+        with inside(self.machine, process):
+            self.promise(found)
         return storage
 
     def promise(self, commits: list[Changes]) -> None:
@@ -158,8 +160,8 @@ class StorageHistory:
             self.machine.promise(Ack("", "log", len(commits)))
             self.acked.append((len(self.machine.journal), commits))
 
-    def commit(self, storage: Storage) -> None:
-        """One commit of a drawn size and script."""
+    def commit(self, process: Process, storage: Storage) -> None:
+        """One commit of a drawn size and script; what is drawn is drawn outside of the process."""
         most = SIZES[self.choices.draw(len(SIZES), "size of the commit")]
         size = most - self.choices.draw(min(most, 64), "less")
         letter = LETTERS[self.choices.draw(len(LETTERS), "script")]
@@ -168,8 +170,9 @@ class StorageHistory:
         changes = log_model.entry(self.number, letter * (size // width) + "." * (size % width))
         self.expected.tried = [changes]
         self.story.append(f"  commit of {size} bytes of {letter}")
-        storage.commit(changes)
-        self.promise([*self.expected.promised, changes])
+        with inside(self.machine, process):
+            storage.commit(changes)
+            self.promise([*self.expected.promised, changes])
 
     def power_loss(self) -> None:
         """The power goes at a drawn point since the boot, with drawn survivors."""
@@ -192,8 +195,9 @@ class StorageHistory:
     def look(self) -> None:
         """A last open, and nothing after it."""
         process = self.machine.spawn("reader")
+        storage = self.open(process)
         with inside(self.machine, process):
-            self.open().close()
+            storage.close()
 
     def raw(self) -> bytes:
         """The bytes of main.jsonl as they stand on the machine, read behind the store's back."""
