@@ -59,6 +59,8 @@ class Spec:
     """Calls that the system refuses, because the disk model says so."""
     faults: tuple[Fault, ...] = ()
     """Faults that the disk model brings along, numbered after the scenario's own."""
+    sites: bool = False
+    """Record call sites also in runs that only decide a verdict."""
     isolation: Isolation | None = None
     """Gives each process its own copy of some modules, while the scenario is explored."""
     kept: dict[str, Any] = field(default_factory=dict)

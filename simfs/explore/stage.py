@@ -56,7 +56,7 @@ def run_alone(
 
     `stream` keeps its inode numbers apart from those of other processes of the same boot.
     """
-    machine = Machine(before.image, boot=before.boot, wall_ns=before.wall_ns, record_sites=sites)
+    machine = Machine(before.image, boot=before.boot, wall_ns=before.wall_ns, record_sites=sites or spec.sites)
     machine.step_limit = spec.options["steps_max"]
     refuse(machine, spec.refusals)
     process = machine.spawn(part.name)
