@@ -75,7 +75,7 @@ class _Runs(simfs.Scenario):
 
 
 class _Reused(_Runs):
-    """A dead directory is there; two sweep, and a new run takes the lowest free number."""
+    """A dead directory is there; one process sweeps, another sweeps and then takes the lowest free number."""
 
     def setup(self, m: Any) -> None:
         super().setup(m)
@@ -84,6 +84,7 @@ class _Reused(_Runs):
 
     @simfs.process
     def run(self, m: Any) -> None:
+        self.sweep()
         path, fd = self.make()
         try:
             with open(f"{path}/result", "w"):
@@ -94,10 +95,6 @@ class _Reused(_Runs):
 
     @simfs.process
     def sweeper(self, m: Any) -> None:
-        self.sweep()
-
-    @simfs.process
-    def other_sweeper(self, m: Any) -> None:
         self.sweep()
 
 
@@ -170,7 +167,7 @@ class SweepsWhatItLocks(_UnderParentLock):
 
 
 class SweepsWhatItLocksTwice(_UnderParentLock, _Reused):
-    """A dead directory, two sweeps, and a new run."""
+    """A dead directory, a sweep, and a run that sweeps too."""
 
 
 CASES = (
