@@ -33,6 +33,7 @@ MODES = (0o644, 0o600, 0o777, 0o6755, 0o1777, 0o000, 0o2775, 0o750)
 SIZES = (0, 1, 5, 100, 4095, 4096, 4097, 9000, 12288)
 DATA = (b"", b"a", b"hello", b"x" * 100, b"y" * 4096, b"z" * 5000)
 OFFSETS = (0, 1, 3, 100, 4095, 4096, 8192, 10000, -1)
+SECONDS = (0, 5, 1.1, 0.000001, 123456789.123456, 99999.9999999, 2.5)
 USERS = (0, 1000, 1001)
 LOCKS = (fcntl.LOCK_SH, fcntl.LOCK_EX, fcntl.LOCK_UN, 0, fcntl.LOCK_SH | fcntl.LOCK_EX)
 
@@ -179,10 +180,12 @@ class Programs:
         return Step("listdir", (self.target(),))
 
     def scandir(self) -> Step:
-        return Step("scandir", (self.path(),))
+        return Step("scandir", (self.target(),))
 
     def utime(self) -> Step:
-        times = {"ns": (self.draw(10) * 10**9, self.draw(10) * 10**9 + 5)} if self.draw(4) else {}
+        times: dict[str, Any] = {"ns": (self.draw(10) * 10**9, self.draw(10) * 10**9 + 5)} if self.draw(4) else {}
+        if not self.draw(4):
+            times = {"times": (self.pick(SECONDS), self.pick(SECONDS))}
         return Step("utime", (self.target(),), {**times, **({"follow_symlinks": False} if not self.draw(5) else {})})
 
     def chmod(self) -> Step:

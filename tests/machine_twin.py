@@ -112,8 +112,11 @@ class World:
             return self.shown(value)
         if call == "scandir":
             with value as entries:
-                found = sorted(entries, key=lambda e: str(e.name))
-                return [(e.name, e.is_symlink(), e.is_dir(), e.is_file()) for e in found]
+                found = sorted(entries, key=lambda e: os.fsencode(e.name))
+                return [
+                    (e.name, e.path, e.is_symlink(), e.is_dir(), e.is_file(), self.shown(e.stat(follow_symlinks=False)))
+                    for e in found
+                ]
         if call in ("listdir", "listxattr"):
             return sorted(value)
         if call in ("readv", "preadv"):

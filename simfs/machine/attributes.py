@@ -8,6 +8,7 @@ directories; root may also use "trusted". `stat` gives a real `os.stat_result`; 
 from __future__ import annotations
 
 import errno
+import math
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,14 @@ def stat_of(node: Inode) -> os.stat_result:
             a_s, m_s, c_s, a_s + 1e-9 * a_ns, m_s + 1e-9 * m_ns, c_s + 1e-9 * c_ns, a, m, c, BLOCK, blocks, 0,
         )
     )  # fmt: skip
+
+
+def nanoseconds(seconds: float) -> int:
+    """Seconds as Python hands them to the kernel: whole ones exact, the fraction rounded down."""
+    if isinstance(seconds, int):
+        return seconds * SECOND_NS
+    fraction, whole = math.modf(seconds)
+    return int(whole) * SECOND_NS + math.floor(fraction * 1e9)
 
 
 class AttributeCalls(Paths):
@@ -199,7 +208,7 @@ class AttributeCalls(Paths):
         if ns is not None:
             atime, mtime = ns
         elif times is not None:
-            atime, mtime = (t * SECOND_NS if isinstance(t, int) else int(t * 1e9) for t in times)
+            atime, mtime = (nanoseconds(t) for t in times)
         else:
             atime = mtime = m.wall_ns
             if m.footprint is not None:

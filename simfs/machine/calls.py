@@ -17,6 +17,7 @@ Modes: "R" reads, "W" writes, "C" changes in a way that commutes with other "C"s
 | ("data", inode) | read, size | | write, truncate |
 | ("meta", inode) | stat, permission check (not root) | times, link count | chmod, chown, utime, xattr |
 | ("lock", inode) | a try that failed, a query | shared lock taken or dropped | exclusive one |
+| ("acquire", inode) | a flock that was taken, beside its ("lock", inode): taking and dropping never race | | |
 | ("clock",) | reading either clock, stat | | advance, jump |
 | ("stamp",) | a call that stamps a file time | | advance, jump: only matters where times are read |
 | ("proc", pid) | is_alive | | exit, kill |

@@ -80,6 +80,14 @@ class ClockCalls(Calls):
         """time.process_time: 0.0."""
         return float(self.process_time_ns())
 
+    def thread_time_ns(self) -> int:
+        """time.thread_time_ns: 0, as process_time_ns."""
+        return self.process_time_ns()
+
+    def thread_time(self) -> float:
+        """time.thread_time: 0.0."""
+        return float(self.process_time_ns())
+
     def clock_gettime_ns(self, clk_id: int, /) -> int:
         """time.clock_gettime_ns: EINVAL for an unknown clock."""
         if clk_id in WALL:

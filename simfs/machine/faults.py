@@ -93,10 +93,18 @@ class FaultySystem:
 
     def _guarded(self, name: str, call: Callable[..., Any], faults: list[tuple[int, Fault]]) -> Callable[..., Any]:
         def guarded(*args: Any, **keywords: Any) -> Any:
+            filling = []
             for i, fault in faults:
-                if self._matches(fault, args) and self._due(i, fault, name, args):
+                if not self._matches(fault, args):
+                    continue
+                if self._due(i, fault, name, args):
                     return self._strike(i, fault, name, call, args, keywords)
-            return call(*args, **keywords)
+                if isinstance(fault, Full):
+                    filling.append(i)
+            answer = call(*args, **keywords)
+            for i in filling:
+                self.room[i] -= answer
+            return answer
 
         guarded.__name__ = name
         return guarded

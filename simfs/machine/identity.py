@@ -29,7 +29,7 @@ class IdentityCalls(Calls):
     __slots__ = ()
 
     def getpid(self) -> int:
-        """os.getpid."""
+        """os.getpid: unique within a boot, from 100."""
         return self.enter_private().pid
 
     def getppid(self) -> int:
@@ -38,7 +38,7 @@ class IdentityCalls(Calls):
         return 1
 
     def getuid(self) -> int:
-        """os.getuid."""
+        """os.getuid: the user that the process was spawned for."""
         return self.enter_private().uid
 
     def geteuid(self) -> int:
@@ -46,7 +46,7 @@ class IdentityCalls(Calls):
         return self.enter_private().uid
 
     def getgid(self) -> int:
-        """os.getgid."""
+        """os.getgid: the group that the process was spawned for."""
         return self.enter_private().gid
 
     def getegid(self) -> int:

@@ -36,12 +36,13 @@ def listing_key(name: str) -> tuple[int, str]:
 class DirEntry:
     """One entry of a listing, of the shape of `os.DirEntry`."""
 
-    __slots__ = ("_followed", "_ino", "_itself", "_kind", "_system", "name", "path")
+    __slots__ = ("_dir_fd", "_followed", "_ino", "_itself", "_kind", "_system", "name", "path")
 
-    def __init__(self, system: SimSystem, name: Any, path: Any, ino: int, kind: str) -> None:
+    def __init__(self, system: SimSystem, name: Any, path: Any, ino: int, kind: str, dir_fd: int | None) -> None:
         self.name = name
         self.path = path
         self._system = system
+        self._dir_fd = dir_fd
         self._ino = ino
         self._kind = kind
         self._itself: os.stat_result | None = None
@@ -55,10 +56,10 @@ class DirEntry:
         """As `os.stat`, asked once and kept."""
         if follow_symlinks and self._kind == "symlink":
             if self._followed is None:
-                self._followed = self._system.stat(self.path)
+                self._followed = self._system.stat(self.path, dir_fd=self._dir_fd)
             return self._followed
         if self._itself is None:
-            self._itself = self._system.lstat(self.path)
+            self._itself = self._system.lstat(self.path, dir_fd=self._dir_fd)
         return self._itself
 
     def is_symlink(self) -> bool:
@@ -159,13 +160,15 @@ class ListingCalls(Paths):
         if prefix and prefix[-1] != "/":
             prefix += "/"
         entries = []
+        dir_fd = where if isinstance(where, int) else None
+        system = m.system
         for name in sorted(node.entries, key=listing_key):
             ino = node.entries[name]
             full: Any = prefix + name
             shown: Any = name
             if as_bytes:
                 full, shown = os.fsencode(full), os.fsencode(name)
-            entries.append(DirEntry(self, shown, full, ino, m.inodes[ino].kind))  # type: ignore[arg-type]
+            entries.append(DirEntry(system, shown, full, ino, m.inodes[ino].kind, dir_fd))
         return ScandirIterator(entries)
 
     def chdir(self, path: Any) -> None:

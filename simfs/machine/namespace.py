@@ -118,7 +118,9 @@ class NamespaceCalls(Paths):
         text = path if path.__class__ is str and path[0] == "/" else self.meant(p, path, directory, name)
         m.journal.append(Unlink(text, directory.ino, name, node.ino, False), p.index, m.wall_ns)
 
-    remove = unlink
+    def remove(self, path: Any, *, dir_fd: int | None = None) -> None:
+        """os.remove: the same as `unlink`."""
+        self.unlink(path, dir_fd=dir_fd)
 
     def link(
         self,

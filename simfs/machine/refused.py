@@ -25,14 +25,14 @@ REFUSED: dict[str, str] = {
             "abort", "execl", "execle", "execlp", "execlpe", "execv", "execve", "execvp", "execvpe", "fork", "forkpty",
             "pidfd_open", "popen", "posix_spawn", "posix_spawnp", "register_at_fork", "spawnl", "spawnle", "spawnlp",
             "spawnlpe", "spawnv", "spawnve", "spawnvp", "spawnvpe", "system", "wait", "wait3", "wait4", "waitid",
-            "waitpid", "killpg",
+            "waitpid", "killpg", "setns", "unshare",
         ),
         _PROCESSES,
     ),
     **dict.fromkeys(
         (
             "getlogin", "getpgid", "getpgrp", "getsid", "login_tty", "openpty", "setpgid", "setpgrp", "setsid",
-            "tcgetpgrp", "tcsetpgrp", "ttyname", "ctermid",
+            "tcgetpgrp", "tcsetpgrp", "ttyname", "ctermid", "grantpt", "posix_openpt", "ptsname", "unlockpt",
         ),
         _SESSIONS,
     ),
@@ -46,7 +46,8 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(
         (
             "eventfd", "eventfd_read", "eventfd_write", "memfd_create", "mkfifo", "mknod", "pipe", "pipe2", "splice",
-            "ioctl",
+            "ioctl", "timerfd_create", "timerfd_gettime", "timerfd_gettime_ns", "timerfd_settime",
+            "timerfd_settime_ns",
         ),
         _PIPES,
     ),
@@ -72,12 +73,12 @@ APART: frozenset[str] = frozenset(
         "struct_time", "terminal_size", "times_result", "uname_result", "waitid_result", "waitstatus_to_exitcode",
         "asctime", "mktime", "strptime", "tzset",
         # About the host or the interpreter, with no state of the machine in them.
-        "confstr", "cpu_count", "device_encoding", "getloadavg", "get_terminal_size", "sysconf", "times", "uname",
-        "clock_getres", "get_clock_info",
+        "confstr", "cpu_count", "process_cpu_count", "device_encoding", "getloadavg", "get_terminal_size", "sysconf",
+        "times", "uname", "clock_getres", "get_clock_info",
         # Python code over modelled calls.
         "fdopen", "fwalk", "makedirs", "removedirs", "renames", "walk", "ctime", "gmtime", "localtime", "strftime",
         # The environment, which each process has its own copy of.
-        "get_exec_path", "getenv", "getenvb", "putenv", "unsetenv",
+        "get_exec_path", "getenv", "getenvb", "putenv", "reload_environ", "unsetenv",
     }
 )  # fmt: skip
 

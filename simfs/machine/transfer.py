@@ -94,6 +94,15 @@ class TransferCalls(ContentCalls):
         desc.pos += count
         return count
 
+    def readinto(self, fd: int, buffer: Any, /) -> int:
+        """os.readinto (Python 3.14): into one buffer from the offset, which moves. EBADF, EISDIR."""
+        p = self.enter("read")
+        desc = self.descriptor(p, fd)
+        self.readable(desc)
+        count = self.spread(desc, [buffer], desc.pos)
+        desc.pos += count
+        return count
+
     def preadv(self, fd: int, buffers: Any, offset: int, flags: int = 0, /) -> int:
         """os.preadv: into several buffers from `offset`; -1 is readv, as in preadv2(2). EBADF, EISDIR, EINVAL."""
         p = self.enter("preadv")
