@@ -16,6 +16,7 @@ import simfs
 from simfs.disk.models import models_named
 from simfs.explore.boot import cut_off
 from simfs.explore.explorer import stage_set
+from simfs.explore.group import for_model
 from simfs.explore.ready import prepare
 from simfs.explore.search import Search
 from simfs.explore.spec import Spec, spec_of
@@ -127,9 +128,10 @@ def images(program: Program, strategy: str, disk: str, **options: Any) -> set[tu
     """Every (digest of a crash image, promises made by then) over all runs of a strategy."""
     made, _ = scenario_of(program, strategy=strategy, disk=disk, **options)
     spec: Spec = spec_of(made)
+    (model,) = models_named(disk)
+    spec = for_model(spec, model)
     with stage_set(spec):
         ready = prepare(spec)
-        (model,) = models_named(disk)
         search = Search(spec, model, ready.attributes, ready.base)
         search.run()
     found = set()

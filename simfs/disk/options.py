@@ -65,6 +65,11 @@ class Configured:
     def closed_under_loss(self) -> bool:
         return self.model.closed_under_loss
 
+    @property
+    def flush_order(self) -> bool:
+        """As the model itself has it."""
+        return bool(getattr(self.model, "flush_order", False))
+
     def start(self, base: Image) -> Disk:
         return self.model.start(base)
 

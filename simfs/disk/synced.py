@@ -32,6 +32,8 @@ class SyncedOnly:
 
     name = "synced-only"
     closed_under_loss = False
+    flush_order = True
+    """Where several processes run, their runs must tell apart what a flush covered: it is all that survives."""
 
     def __init__(self, split_renames: bool = False) -> None:
         self.split_renames = split_renames

@@ -97,6 +97,7 @@ def run_boot(
     chosen = policy if isinstance(policy, Policy) else Drawn(policy)
     jump_ns = None if plan.jump is None else round(options["clock_jumps"][plan.jump] * 1e9)
     scheduler = Scheduler(machine, chosen, spawn, len(parts), plan.kills, options["early_ticks"], jump_ns)
+    scheduler.flush_order = spec.flush_order
     if spec.isolation is not None:
         scheduler.switched = spec.isolation.switch
     stuck: BaseException | None = None

@@ -49,7 +49,13 @@ class Lane:
 
 def for_model(spec: Spec, model: DiskModel) -> Spec:
     """The scenario on a system that refuses what this model says, with the faults that it brings along."""
-    return replace(spec, refusals=refusals_of(model), faults=faults_of(model))
+    order = getattr(model, "flush_order", False)
+    return replace(spec, refusals=refusals_of(model), faults=faults_of(model), flush_order=order)
+
+
+def shared(spec: Spec) -> tuple[object, ...]:
+    """What must be equal for two models to share runs."""
+    return (spec.refusals, spec.faults, spec.flush_order and len(spec.processes) > 1)
 
 
 def groups(spec: Spec, models: Sequence[DiskModel]) -> list[tuple[Spec, list[DiskModel]]]:
@@ -58,7 +64,7 @@ def groups(spec: Spec, models: Sequence[DiskModel]) -> list[tuple[Spec, list[Dis
     for model in models:
         wanted = for_model(spec, model)
         for known, members in found:
-            if (known.refusals, known.faults) == (wanted.refusals, wanted.faults):
+            if shared(known) == shared(wanted):
                 members.append(model)
                 break
         else:

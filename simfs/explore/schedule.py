@@ -16,7 +16,7 @@ code, so nothing that its `finally` blocks try has any effect. A process with re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +28,7 @@ from simfs.explore.step import CLOCK, JUMP, QUIET, Policy, Step, compact
 from simfs.machine import running
 from simfs.machine.errors import Deadlock
 from simfs.machine.machine import Machine
+from simfs.machine.ops import ContentOp, EntryOp, FailedFlush, Flush, FlushAll, Meta, Op
 from simfs.machine.process import Process, ProcessKilled
 from simfs.patch import end_of_process
 
@@ -78,6 +79,8 @@ class Scheduler:
     early_ticks: int = 0
     jump_ns: int | None = None
     """A jump of the wall clock that happens at some moment of the run; None when none is left."""
+    flush_order: bool = False
+    """Flushes conflict with what they may cover: for a disk model on which a flush that covers more loses more."""
     runners: dict[int, Runner] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
@@ -172,6 +175,8 @@ class Scheduler:
                 self._resume(runner)
                 machine.kill_after = None
         machine.footprint = None
+        if self.flush_order:
+            self._footprint += flush_footprint(machine.journal.ops[first:])
         for runner in list(self.runners.values()):
             if runner.process.dead and not runner.process.exited and not runner.buried:
                 self._bury(runner)
@@ -284,3 +289,15 @@ class Scheduler:
             if not runner.done:
                 runner.process.dead = True
                 self.throw_out(runner)
+
+
+def flush_footprint(ops: Sequence[Op]) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """What makes the order of flushes and of the changes they may cover matter."""
+    for op in ops:
+        if isinstance(op, Flush | FailedFlush):
+            yield ("list" if op.is_dir else "data", op.ino), "R"
+            yield ("meta", op.ino), "R"
+        elif isinstance(op, FlushAll):
+            yield ("anything",), "R"
+        elif isinstance(op, ContentOp | EntryOp | Meta):
+            yield ("anything",), "C"

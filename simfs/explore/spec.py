@@ -14,6 +14,7 @@ from typing import Any
 
 from simfs.errors import UsageError
 from simfs.explore.law import RECOVERS, Law
+from simfs.explore.reference import reference_of
 from simfs.explore.scenario import OPTIONS, STRATEGIES, Function, Scenario
 from simfs.machine.faults import Fault
 from simfs.patch.isolate import Isolation
@@ -61,6 +62,8 @@ class Spec:
     """Faults that the disk model brings along, numbered after the scenario's own."""
     sites: bool = False
     """Record call sites also in runs that only decide a verdict."""
+    flush_order: bool = False
+    """The disk model is one on which a flush that covers more may lose more: runs tell flushes' orders apart."""
     isolation: Isolation | None = None
     """Gives each process its own copy of some modules, while the scenario is explored."""
     kept: dict[str, Any] = field(default_factory=dict)
@@ -115,7 +118,7 @@ def spec_of(scenario: Any, **options: Any) -> Spec:
         recovers=recovers,
         laws=laws,
         options=merged,
-        reference=getattr(original or kind, "__simfs_reference__", "") or f"{kind.__module__}:{kind.__qualname__}",
+        reference=reference_of(original or kind),
     )
 
 
