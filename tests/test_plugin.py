@@ -144,3 +144,18 @@ def test_a_bad_option_is_wrong_usage_before_anything_runs(run, arguments: tuple[
     code, output = run(*arguments)
     assert code == 4
     assert "passed" not in output
+
+
+def test_a_scenario_of_a_test_file_is_named_so_that_the_command_line_finds_it(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "test_it.py").rename(tmp_path / "tests" / "test_it.py")
+    token = token_in(run()[1])
+    assert token.startswith("s1~tests/test_it.py:Loses~")
+    done = subprocess.run(
+        [sys.executable, "-c", "from scenarios.cli import main; main()", "replay", token],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "LAW BROKEN: saved_is_there" in done.stdout
