@@ -136,10 +136,11 @@ class Scheduler:
                     able.append(who)
             if runner.waits and runner.deadline_ns is not None and runner.deadline_ns > self.machine.mono_ns:
                 deadline = True
+        all_wait = not able
         if self.jump_ns is not None:
             able.append(JUMP)
         if deadline:
-            if not able or self.early_ticks > 0:
+            if all_wait or self.early_ticks > 0:
                 able.append(CLOCK)
             else:
                 self.ticked_out = True
