@@ -9,6 +9,7 @@ import pytest
 import simfs
 from tests.interleaving_programs import outcomes
 from tests.test_explore_runs import Claim, System, UnlockedClaim, get, put
+from tests.test_explore_schedules import SMALL
 
 
 @pytest.mark.parametrize("strategy", ["random", "pct", "pos", "portfolio"])
@@ -86,3 +87,12 @@ def test_bounded_preemptions_reach_a_part_of_all_outcomes_and_in_the_end_all() -
         sizes.append(len(found))
     assert sizes == sorted(sizes)
     assert sizes[-1] == len(everything)
+
+
+@pytest.mark.parametrize("bound", [0, 1, 2])
+@pytest.mark.parametrize("name", sorted(SMALL.keys() - {"three locked adds", "shared and exclusive"}))
+def test_within_a_bound_the_reduced_search_finds_the_outcomes_of_the_naive_one(name: str, bound: int) -> None:
+    naive, naive_runs = outcomes(SMALL[name], "naive", preemptions=bound)
+    reduced, runs = outcomes(SMALL[name], "exhaustive", preemptions=bound)
+    assert reduced == naive
+    assert runs <= naive_runs

@@ -37,6 +37,8 @@ from simfs.explore.spec import spec_of
 from simfs.machine.ops import Ack, Effect, Flush, FlushAll, Op, Rename, Write
 from simfs.machine.site import Site
 
+ADVICE_BUDGET_S = 10.0
+"""Real time that a report spends on advice."""
 SIZE_MAX = 4
 """Flushes added beside the necessary ones before a set that is only irreducible is taken."""
 
@@ -69,14 +71,20 @@ class Advice:
         """Whether some set of added flushes makes the scenario hold."""
         return bool(self.added)
 
-    def __str__(self) -> str:
+    def lines(self) -> list[str]:
+        """The advice as sentences, for a report."""
         if not self.decided:
-            return "not found in the time given"
+            return ["Whether added flushes would help was not found in the time given."]
         if not self.added:
-            return "none exists: the order of the writes is wrong"
-        lines = [str(flush) for flush in self.added]
-        lines += [f"because {cause}" for cause in self.causes]
-        return "\n".join(lines)
+            return ["No set of added flushes makes it hold: the order of the writes is wrong."]
+        which = "smallest set of" if self.smallest else "set of needed"
+        return [
+            f"The {which} added flushes that makes it hold on {self.disk}: {'; '.join(map(str, self.added))}.",
+            *(f"{str(cause)[0].upper()}{str(cause)[1:]}." for cause in self.causes),
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
 
     def as_values(self) -> dict[str, Any]:
         """The advice as plain values, for JSON."""

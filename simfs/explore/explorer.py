@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from simfs.disk.models import models_named
@@ -57,7 +58,22 @@ def explore(scenario: Any, *, progress: Progress | None = None, jobs: int = 1, *
         for wanted, members in groups(spec, models):
             for verdict in explore_group(prepare(wanted), members, progress, jobs):
                 found[verdict.disk] = verdict
+                _offer_advice(verdict.counterexample, wanted)
     return together([found[model.name] for model in models])
+
+
+def _offer_advice(found: Counterexample | None, spec: Spec) -> None:
+    """Let the counterexample search for flushes that would help, when it is asked; where no power was lost, none can."""
+    if found is not None and any(leg.crash is not None for leg in found.path):
+        found.advisor = partial(_advise, spec, found.disk)
+
+
+def _advise(spec: Spec, disk: str) -> Any:
+    from simfs.explore.advice import ADVICE_BUDGET_S, advice_for  # it sets the stage with this module
+
+    (model,) = models_named(disk)
+    with stage_set(spec):
+        return advice_for(prepare(spec), model, ADVICE_BUDGET_S)
 
 
 def check(scenario: Any, **options: Any) -> Verdict:
@@ -100,4 +116,6 @@ def replay(token: str | Token, scenario: Any, **options: Any) -> Counterexample:
                 " has changed since; run the scenario again to learn whether it holds everywhere."
             )
         violation = Violation(walked.findings[0], wanted.path)
-        return counterexample(ready, models[0], violation, Searched(executions=1, images=1))
+        found = counterexample(ready, models[0], violation, Searched(executions=1, images=1))
+        _offer_advice(found, ready.spec)
+        return found

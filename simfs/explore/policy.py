@@ -42,7 +42,7 @@ class Budgeted:
     _last: int = CLOCK
 
     def choose(self, enabled: Sequence[int]) -> int:
-        free = enabled[0] != self._last or self._last == CLOCK
+        free = enabled[0] != self._last or self._last < 0
         if len(enabled) == 1:
             who = enabled[0]
         elif free:

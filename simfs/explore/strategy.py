@@ -1,9 +1,9 @@
 """Which runs of a boot are made, in which order: plans times schedules.
 
 Exhaustive: for each plan (nothing goes wrong; then every kill, fault and clock jump within the scenario's bounds)
-every class of schedules, by `Dpor`. Plans grow from plans that had an effect: once no run of "dies at call n" reaches
-call n, no larger n is tried. With `preemptions` set, every schedule with so few switches instead, without reduction.
-`naive` tries every schedule: for parity tests.
+every class of schedules, by `Dpor`, or those that so many `preemptions` allow. Plans grow from plans that had an
+effect: once no run of "dies at call n" reaches call n, no larger n is tried. `naive` tries every schedule: for parity
+tests.
 
 Sampled: `random`, `pct`, `pos`, or all three in turn (`portfolio`); plans are drawn along with the schedule.
 """
@@ -90,10 +90,11 @@ class Runs:
 
     def _schedules(self, plan: Plan) -> Iterator[tuple[Run, Order | None]]:
         options = self.spec.options
-        if options["strategy"] == "naive" or options["preemptions"] is not None:
-            yield from self._plain(plan, options["preemptions"])
+        bound = options["preemptions"]
+        if options["strategy"] == "naive":
+            yield from self._plain(plan, bound)
             return
-        search = self.tree = Dpor()
+        search = self.tree = Dpor(bound)
         while search.next():
             run = self._run(search, plan)
             self.made += 1
@@ -102,6 +103,8 @@ class Runs:
                 yield run, search.order
             search.learn(blocked)
         self.blocked += search.blocked
+        if search.limited:
+            self.bounds.add(f"at most {bound} preemptions in a run")
 
     def _plain(self, plan: Plan, preemptions: int | None) -> Iterator[tuple[Run, Order | None]]:
         search = Exhaustive()

@@ -140,7 +140,17 @@ class Counterexample:
     searched: Searched
     replays: int = 0
     """How often the path was run again with the same outcome before it was shown."""
-    advice: Any = None
+    advisor: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
+    """Searches for advice (`advice.py`) when somebody asks."""
+    _advice: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def advice(self) -> Any:
+        """The smallest set of added flushes that would help, as an `Advice`; searched for when first asked for. None
+        where nobody can search, as for a counterexample read from a file."""
+        if self._advice is None and self.advisor is not None:
+            self._advice = self.advisor()
+        return self._advice
 
     @property
     def law(self) -> str:
