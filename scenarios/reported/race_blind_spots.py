@@ -249,7 +249,12 @@ CASES = (
         (CLM2,),
     ),
     Case(
-        "blind-exists", "a file that both found missing, and both made", FRONTRUN, AskedThenMade, MadeExclusively, (CLM1,)
+        "blind-exists",
+        "a file that both found missing, and both made",
+        FRONTRUN,
+        AskedThenMade,
+        MadeExclusively,
+        (CLM1,),
     ),
     Case(
         "blind-handshake",

@@ -6,7 +6,8 @@ due when it came back and ran it again; a host that came and went sent dozens of
 job that was interrupted by a restart was cleared at start-up, never run and never mentioned.
 
 Why that is wrong. A run does something to the world that no crash undoes. If the note that it begins is not durable
-before, the run may happen again; if the note is wiped without a trace, the run may never have happened and nobody knows.
+before, the run may happen again; if the note is wiped without a trace, the run may never have happened and nobody
+knows.
 
 What is right. Choose: at most once, here. The claim of the occurrence is durable before the run begins and is closed
 after it. A claim found open at start-up belongs to an interrupted run: that goes on record, and the occurrence is done.
