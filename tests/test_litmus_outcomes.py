@@ -22,9 +22,10 @@ from simfs.disk.realdir import load
 from simfs.explore.boot import run_boot
 from simfs.explore.choices import Replayed
 from simfs.explore.explorer import stage_set
-from simfs.explore.group import prepare
 from simfs.explore.outcomes import ROOT
-from simfs.explore.scenario import scenario, spec_of
+from simfs.explore.ready import prepare
+from simfs.explore.scenario import scenario
+from simfs.explore.spec import spec_of
 from simfs.machine.inode import Image
 from simfs.machine.ops import FailedFlush, Lock, Note, Op
 from tests import slow_ext4, slow_prefix, slow_simple

@@ -39,6 +39,7 @@ NONDETERMINISM = {"random", "time", "uuid", "secrets"}
 MAY_BE_NONDETERMINISTIC = {
     "eukhe/system.py": "the door to the real operating system",
     "simfs/explore/choices.py": "the seeded source of all choices",
+    "simfs/explore/advice.py": "real time, only to end a search",
     "simfs/explore/explorer.py": "real time, only to end a search",
     "simfs/explore/search.py": "real time, only to end a search",
     "simfs/explore/shrink.py": "real time, only to end a search",

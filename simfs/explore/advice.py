@@ -34,9 +34,11 @@ from simfs.explore.judge import Inconclusive
 from simfs.explore.ready import Ready, prepare
 from simfs.explore.search import Found, OutOfBudget, Search
 from simfs.explore.spec import spec_of
-from simfs.machine.ops import Ack, Effect, Flush, FlushAll, Op, Rename, Write
+from simfs.machine.ops import Ack, Close, Effect, FailedFlush, Flush, FlushAll, Lock, Note, Op, Rename, Write
 from simfs.machine.site import Site
 
+SILENT = (Flush, FlushAll, FailedFlush, Note, Lock, Close)
+"""Ops that nothing has to be durable before."""
 ADVICE_BUDGET_S = 10.0
 """Real time that a report spends on advice."""
 SIZE_MAX = 4
@@ -197,7 +199,7 @@ def _causes(trials: Trials, ops: Sequence[Op], added: tuple[AddedFlush, ...], fl
     later: dict[Key, Op] = {}
     for op in ops[start + 1 :]:
         key = key_of(op)
-        if op.process == first.process and key is not None and not isinstance(op, Flush | FlushAll):
+        if op.process == first.process and key is not None and not isinstance(op, SILENT):
             later.setdefault(key, op)
     following = list(later.items())
     for (_, op), (key, _) in pairwise(following):

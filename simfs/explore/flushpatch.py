@@ -27,6 +27,7 @@ from simfs.machine.ops import (
     FlushAll,
     Link,
     Meta,
+    Note,
     Op,
     Rename,
     Truncate,
@@ -126,13 +127,13 @@ class PatchedDisk:
         """Issue what is due before this op of its process."""
         if not self.due:
             return
-        key = key_of(following)
         waiting = []
-        for rule, flush, after in self.due:
-            if following.process != flush.process or (rule.until is not None and rule.until != key):
-                waiting.append((rule, flush, after))
-            else:
+        for due in self.due:
+            rule, flush, after = due
+            if _comes_after(following, rule, after):
                 self.below.add(flush, _covers(after))
+            else:
+                waiting.append(due)
         self.due = waiting
 
     def leaves(self, in_progress: Op | None = None) -> Iterator[tuple[int, Pick]]:
@@ -146,6 +147,15 @@ class PatchedDisk:
 
     def fates(self, pick: Pick, in_progress: Op | None = None) -> dict[int, str]:
         return self.below.fates(pick, in_progress)
+
+
+def _comes_after(following: Op, rule: AddedFlush, after: Op) -> bool:
+    """Whether a flush added after `after` has returned by the time of `following`. A note is no time to wait for: the
+    process may still be in the flush; but what another process does after it has seen the note is."""
+    if following.process == after.process:
+        return not isinstance(following, Note) and rule.until in (None, key_of(following))
+    clock = following.clock
+    return bool(clock) and rule.until is None and clock[after.process] > after.clock[after.process]
 
 
 def _covers(after: Op) -> Covers | None:
