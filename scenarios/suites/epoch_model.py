@@ -56,7 +56,8 @@ def highest(files: Files) -> int | None:
 def numbers(files: Files) -> list[int]:
     """The epochs that have a log."""
     stems = [name.removesuffix(".jsonl") for name in files if name.endswith(".jsonl")]
-    return sorted(int(stem) for stem in stems if stem.isascii() and stem.isdigit() and str(int(stem)) == stem)
+    plain = [int(stem) for stem in stems if stem.isascii() and stem.isdigit() and str(int(stem)) == stem]
+    return sorted(number for number in plain if number < 2**32)
 
 
 def lines_of(name: str, raw: bytes) -> tuple[dict[str, Any], ...]:

@@ -5,9 +5,10 @@
 | `epochs_create` | a session is made in directories that are not there yet, and written; recovery too is crashed |
 | `epochs_append` | three appends over two opens; recovery repairs, opens, and is crashed as well |
 | `epochs_compact` | an append, a compaction, an append; recovery ends what is half done, and is crashed as well |
-| `epochs_two_compactions` | two compactions in a row; a crash in the first, one in the second, one in recovery |
+| `epochs_two_compactions` | two compactions in a row, and a crash in each |
+| `epochs_three_losses` | the same, and one more crash in what ends them |
 | `epochs_abandoned` | a half compaction is given up by an append, and made anew later |
-| `epochs_killed` | the process is killed at any call and started again; then the power goes |
+| `epochs_killed` | one compacts, one writes, one of them is killed at any call; then the power goes |
 | `epochs_fault` | one call fails; the process opens again and goes on; then the power goes, twice |
 | `epochs_repair` | a torn line is cut; the power goes at any moment of the repair, twice |
 """
@@ -19,7 +20,7 @@ import errno
 import simfs
 from eukhe.epochs import Io, NotFound, Session, User, repair
 from scenarios.laws import epochs
-from scenarios.suites.epochs import DIR, HOME, ID, EpochScenario, summary_of
+from scenarios.suites.epochs import DIR, HOME, ID, EpochScenario, ReadingScenario, summary_of
 from simfs.machine.faults import Errno, Short
 
 FAULTS = (
@@ -31,7 +32,7 @@ FAULTS = (
 """What may go wrong once."""
 
 
-class EpochsCreate(EpochScenario):
+class EpochsCreate(ReadingScenario):
     """A session is made in directories that are not there yet, and written; recovery goes on and is crashed too."""
 
     name = "epochs_create"
@@ -75,7 +76,7 @@ class EpochsAppend(EpochScenario):
         self.open(m).close()
 
 
-class EpochsCompact(EpochScenario):
+class EpochsCompact(ReadingScenario):
     """Something is said, the epoch compacted, something said again; recovery ends what is half done and goes on."""
 
     name = "epochs_compact"
@@ -98,10 +99,10 @@ class EpochsCompact(EpochScenario):
 
 
 class EpochsTwoCompactions(EpochScenario):
-    """Two compactions in a row, a crash in each and one in the recovery after both."""
+    """Two compactions in a row, and a crash in each; recovery goes on until both are done."""
 
     name = "epochs_two_compactions"
-    power_depth = 3
+    power_depth = 2
     tried = ("one", "in 1")
 
     @simfs.process
@@ -168,21 +169,32 @@ class EpochsAbandoned(EpochScenario):
             session.append(User("and on"))
 
 
+class EpochsThreeLosses(EpochsTwoCompactions):
+    """Two compactions in a row with three power losses: one in each, and one in what ends them."""
+
+    name = "epochs_three_losses"
+    disk = ("scc", "synced-only", "ext4")
+    power_depth = 3
+
+
 class EpochsKilled(EpochScenario):
-    """The process is killed at any call, and started again; it goes on, and then the power goes."""
+    """One compacts and one writes; either is killed at any of its calls, and the other goes on; then the power goes."""
 
     name = "epochs_killed"
     kills = 1
-    tried = ("one", "in 1")
+    tried = ("one", "late")
 
-    @simfs.process(restart=1)
+    @simfs.process
+    def compacter(self, m: simfs.Handle) -> None:
+        with Session.open(HOME, ID, system=self.system(m)) as session:
+            self.compact(m, session)
+
+    @simfs.process
     def writer(self, m: simfs.Handle) -> None:
-        with self.open(m) as session:
-            self.finish_compaction(m, session)
-            if session.epoch < 1:
-                self.compact(m, session)
-            if session.turns == 1:
-                self.say(m, session, "in 1")
+        """End what is half done, and say something."""
+        with Session.open(HOME, ID, system=self.system(m)) as session:
+            session.resume_compaction()
+            self.say(m, session, "late")
 
     @simfs.recover(epochs.EPOCH_HALF_COMPACTION)
     def recovery(self, m: simfs.Handle) -> None:
@@ -253,6 +265,6 @@ class EpochsRepair(EpochScenario):
 
 
 SCENARIOS: tuple[type[EpochScenario], ...] = (
-    EpochsCreate, EpochsAppend, EpochsCompact, EpochsTwoCompactions, EpochsAbandoned, EpochsKilled, EpochsFault,
-    EpochsRepair,
+    EpochsCreate, EpochsAppend, EpochsCompact, EpochsTwoCompactions, EpochsThreeLosses, EpochsAbandoned,
+    EpochsKilled, EpochsFault, EpochsRepair,
 )  # fmt: skip
