@@ -1,6 +1,6 @@
 """The machine answers like Linux: random programs, step by step, against a real directory.
 
-`SIMFS_PROGRAMS` sets how many random programs run (default 5,000; nightly runs more), `SIMFS_SEED` where they start. A
+`SIMFS_PROGRAMS` sets how many random programs run (default 4,000; nightly runs more), `SIMFS_SEED` where they start. A
 difference is shrunk to the steps that it needs, and printed with its seed.
 """
 
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.machine_programs import Programs
 from tests.machine_twin import Step, difference, shrunk
 
-PROGRAMS = int(os.environ.get("SIMFS_PROGRAMS", "5000"))
+PROGRAMS = int(os.environ.get("SIMFS_PROGRAMS", "4000"))
 SEED = int(os.environ.get("SIMFS_SEED", "0"))
 LENGTH = 40
 BATCHES = 8
