@@ -176,7 +176,7 @@ class Runs:
 @dataclass(slots=True)
 class Seen:
     """What the runs of one plan showed: whether all its mishaps happened in one of them, how many noticeable calls each
-    process made at most, and the writes that a process could die in the middle of."""
+    process made at most in its first life, and the writes that a process could die in the middle of."""
 
     effective: bool = False
     calls: dict[int, int] = field(default_factory=dict)
@@ -186,8 +186,8 @@ class Seen:
         self.effective |= run.struck >= len(plan.strikes) and run.killed >= len(plan.kills)
         self.torn |= torn_kills(run)
         for runner in run.runners:
-            place = runner.who % len(run.parts)
-            self.calls[place] = max(self.calls.get(place, 0), runner.calls)
+            if runner.who < len(run.parts):
+                self.calls[runner.who] = max(self.calls.get(runner.who, 0), runner.calls)
 
 
 @dataclass(slots=True)
