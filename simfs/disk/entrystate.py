@@ -12,7 +12,7 @@ lost as before, and a later flush covers it only if the directory was changed ag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
 from simfs.disk.pieces import pieces
@@ -137,11 +137,18 @@ class EntryState:
         self.pending = [entry for entry in self.pending if not entry.done]
         return True
 
-    def downsets(self) -> Iterator[tuple[bool, ...]]:
-        """Every set of pending ops that may survive, as one keep or lose for each: all lost first, all kept last."""
+    def waits(self) -> list[list[int]]:
+        """For each pending op, the places of those that it waits for."""
+        place = {id(entry): at for at, entry in enumerate(self.pending)}
+        return [[place[id(w)] for w in entry.waits if not w.done] for entry in self.pending]
+
+    def downsets(self, among: Collection[int] | None = None) -> Iterator[tuple[bool, ...]]:
+        """Every set of pending ops that may survive, as one keep or lose for each: all lost first, all kept last.
+
+        `among`: places of the only ones that may; they wait for none but each other.
+        """
         pending = self.pending
-        place = {id(entry): at for at, entry in enumerate(pending)}
-        waits = [[place[id(w)] for w in entry.waits if not w.done] for entry in pending]
+        waits = self.waits()
         kept = [False] * len(pending)
 
         def grow(at: int) -> Iterator[tuple[bool, ...]]:
@@ -150,7 +157,7 @@ class EntryState:
                 return
             kept[at] = False
             yield from grow(at + 1)
-            if all(kept[w] for w in waits[at]):
+            if (among is None or at in among) and all(kept[w] for w in waits[at]):
                 kept[at] = True
                 yield from grow(at + 1)
                 kept[at] = False

@@ -13,15 +13,16 @@ unflushed directory entries", in our words and made precise by the rulings of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-from simfs.disk.entrystate import EntryState, NameChanges, directories
+from simfs.disk.entrystate import EntryState, NameChanges, directories, names_of
 from simfs.disk.filestate import BOUND, FileState, Survivor, new_inode
 from simfs.disk.limbo import LIMBO_BOUND
 from simfs.disk.model import Covers, Fate, Pick
 from simfs.disk.namespace import Namespace
+from simfs.disk.separate import Separation, Unit
 from simfs.disk.worlds import Ways, World, WorldDisk
-from simfs.machine.inode import Image
+from simfs.machine.inode import Image, Inode
 from simfs.machine.ops import (
     Create,
     FailedFlush,
@@ -39,6 +40,9 @@ from simfs.machine.ops import (
 
 class PrefixDisk(WorldDisk):
     """One disk under byte-prefix and per-name survival."""
+
+    any_downset = True
+    """Every downset of pending entry ops may survive, not only some."""
 
     def __init__(self, base: Image, split_renames: bool = False) -> None:
         super().__init__(base)
@@ -110,11 +114,14 @@ class PrefixDisk(WorldDisk):
 
     def build_worlds(self) -> Iterator[World]:
         made = {ino: state.durable for ino, state in self.files.items()}
-        undecided = {ino: self.ways(ino) for ino, state in self.files.items() if not state.decided}
+        undecided = self.open_ways()
         for kept in self.downsets():
-            changes = self.entries.changes(kept)
-            namespace = Namespace.build(self.base, changes.tables, made, undecided, changes.times)
-            yield World.of(namespace, undecided, kept)
+            yield self._world(kept, made, undecided)
+
+    def _world(self, kept: tuple[bool, ...], made: Mapping[int, Inode], undecided: Mapping[int, Ways]) -> World:
+        changes = self.entries.changes(kept)
+        namespace = Namespace.build(self.base, changes.tables, made, undecided, changes.times)
+        return World.of(namespace, undecided, kept)
 
     def downsets(self) -> Iterator[tuple[bool, ...]]:
         """The sets of pending entry ops that may survive."""
@@ -129,6 +136,50 @@ class PrefixDisk(WorldDisk):
         if state.limbo_bounded:
             self.bounds.add(LIMBO_BOUND)
         return found
+
+    def separable(self) -> Separation | None:
+        return Separation(self) if self.any_downset else None
+
+    def units(self) -> Sequence[Unit]:
+        """Each pending entry op, or part of one, for `separate.py`."""
+        found = []
+        for entry, waits in zip(self.entries.pending, self.entries.waits(), strict=True):
+            victim = entry.op.victim if isinstance(entry.op, Rename) else None
+            inodes = (entry.op.ino,) if victim is None else (entry.op.ino, victim)
+            found.append(Unit(names_of(entry.op), inodes, 2, tuple(waits)))
+        return found
+
+    def durable_table(self, directory: int) -> Mapping[str, int]:
+        """The entries of a directory that flushes cover."""
+        table = self.entries.durable.tables.get(directory)
+        node = self.base.inodes.get(directory)
+        return table if table is not None else node.entries if node is not None else {}
+
+    def open_ways(self) -> Mapping[int, Ways]:
+        """The ways of each undecided inode."""
+        return {ino: self.ways(ino) for ino, state in self.files.items() if not state.decided}
+
+    def worlds_among(self, units: Collection[int], open_ways: Mapping[int, Ways]) -> Iterator[World]:
+        """The worlds in which every other unit is lost and every other inode as it is durable."""
+        made = {ino: state.durable for ino, state in self.files.items()}
+        for kept in self.entries.downsets(units):
+            yield self._world(kept, made, open_ways)
+
+    def number_of(self, worlds: Sequence[World]) -> int:
+        """A bit for each pending entry op that any of these keeps."""
+        number = 0
+        for world in worlds:
+            assert isinstance(world.key, tuple)
+            number |= sum(1 << at for at, keep in enumerate(world.key) if keep)
+        return number
+
+    def world_of(self, number: int) -> World:
+        pending = self.entries.pending
+        kept = tuple(bool(number >> at & 1) for at in range(len(pending)))
+        waits = self.entries.waits()
+        if number >> len(pending) or any(keep and not all(kept[w] for w in waits[at]) for at, keep in enumerate(kept)):
+            return super().world_of(number)
+        return self._world(kept, {ino: state.durable for ino, state in self.files.items()}, self.open_ways())
 
     def fates(self, pick: Pick, in_progress: Op | None = None) -> dict[int, str]:
         world, chosen = self.picked(pick)

@@ -17,6 +17,8 @@ from simfs.machine.inode import Image
 class SyncedOnlyDisk(PrefixDisk):
     """One disk that keeps what was flushed. A pick's first number says which variant, the rest are 0."""
 
+    any_downset = False
+
     def downsets(self) -> Iterator[tuple[bool, ...]]:
         pending = len(self.entries.pending)
         yield (False,) * pending

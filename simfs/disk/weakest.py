@@ -17,7 +17,7 @@ Source: the weakest of the persistence models of ALICE (Pillai et al., OSDI'14),
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -25,8 +25,9 @@ from simfs.disk.filestate import new_inode
 from simfs.disk.model import Covers, Fate, Pick
 from simfs.disk.namespace import Namespace
 from simfs.disk.pieces import pieces
+from simfs.disk.separate import Separation, Unit
 from simfs.disk.weakfile import BOUND, WeakInode
-from simfs.disk.worlds import World, WorldDisk
+from simfs.disk.worlds import Ways, World, WorldDisk
 from simfs.machine.inode import Image, Inode
 from simfs.machine.ops import (
     Create,
@@ -135,25 +136,32 @@ class WeakestDisk(WorldDisk):
             while size and pending[size - 1].stuck:
                 size -= 1
             if size:
-                table = self._durable_table(directory)
+                table = self.durable_table(directory)
                 self.tables[directory] = _with(table, name, pending[size - 1].ino)
                 self.times[directory] = max(self.times.get(directory, 0), pending[size - 1].op.time_ns)
                 del pending[:size]
             if not pending:
                 del self.changes[directory, name]
 
-    def _durable_table(self, directory: int) -> dict[str, int]:
-        table = self.tables.get(directory)
-        if table is None:
-            node = self.base.inodes.get(directory)
-            table = node.entries if node is not None else {}
-        return table
-
     def build_worlds(self) -> Iterator[World]:
-        made = {ino: state.durable for ino, state in self.inodes.items()}
-        undecided = {ino: state.ways() for ino, state in self.inodes.items() if not state.decided}
+        return self.worlds_among(range(len(self.changes)), self.open_ways())
+
+    def open_ways(self) -> Mapping[int, Ways]:
+        """The ways of each undecided inode."""
+        found = {ino: state.ways() for ino, state in self.inodes.items() if not state.decided}
         if any(state.bounded for state in self.inodes.values()):
             self.bounds.add(BOUND)
+        return found
+
+    def worlds_among(self, units: Collection[int], open_ways: Mapping[int, Ways]) -> Iterator[World]:
+        """The worlds in which all other names are as they are durable, and every other inode likewise."""
+        pending = self.changes.values()
+        keys = product(*(range(-1, len(changes) if at in units else 0) for at, changes in enumerate(pending)))
+        return self._worlds_of(keys, open_ways)
+
+    def _worlds_of(self, keys: Iterable[tuple[int, ...]], open_ways: Mapping[int, Ways]) -> Iterator[World]:
+        """Those of these worlds that may be, and of equal ones the first."""
+        made = {ino: state.durable for ino, state in self.inodes.items()}
         directories = {change.ino for changes in self.changes.values() for change in changes if change.is_dir}
         settled = {
             ino
@@ -162,15 +170,57 @@ class WeakestDisk(WorldDisk):
             if ino in directories and (directory, name) not in self.changes
         }
         seen: set[tuple[int | None, ...]] = set()
-        for key in product(*(range(-1, len(changes)) for changes in self.changes.values())):
+        for key in keys:
             values = tuple(
-                self._durable_table(name[0]).get(name[1]) if at < 0 else changes[at].ino
+                self.durable_table(name[0]).get(name[1]) if at < 0 else changes[at].ino
                 for at, (name, changes) in zip(key, self.changes.items(), strict=True)
             )
             if values in seen or _directory_twice([*values, *settled], directories):
                 continue
             seen.add(values)
-            yield World.of(self._namespace(key, values, made, undecided), undecided, key)
+            yield World.of(self._namespace(key, values, made, open_ways), open_ways, key)
+
+    def separable(self) -> Separation | None:
+        return Separation(self)
+
+    def units(self) -> Sequence[Unit]:
+        """Each name with pending changes, for `separate.py`."""
+        found = []
+        for name, changes in self.changes.items():
+            inodes: dict[int, None] = {}
+            for change in changes:
+                inodes[change.op.ino] = None
+                if isinstance(change.op, Rename) and change.op.victim is not None:
+                    inodes[change.op.victim] = None
+            found.append(Unit((name,), tuple(inodes), 1 + len(changes)))
+        return found
+
+    def durable_table(self, directory: int) -> dict[str, int]:
+        """The entries of a directory that flushes cover."""
+        table = self.tables.get(directory)
+        if table is None:
+            node = self.base.inodes.get(directory)
+            table = node.entries if node is not None else {}
+        return table
+
+    def number_of(self, worlds: Sequence[World]) -> int:
+        """How many of the changes of each name any of these keeps, as digits."""
+        keys = [world.key for world in worlds if isinstance(world.key, tuple)]
+        number = 0
+        for at, changes in reversed([*enumerate(self.changes.values())]):
+            number = number * (1 + len(changes)) + max((key[at] for key in keys), default=-1) + 1
+        return number
+
+    def world_of(self, number: int) -> World:
+        rest, key = number, list[int]()
+        for changes in self.changes.values():
+            rest, digit = divmod(rest, 1 + len(changes))
+            key.append(digit - 1)
+        if rest:
+            return super().world_of(number)
+        for world in self._worlds_of([tuple(key)], self.open_ways()):
+            return world
+        return super().world_of(number)
 
     def _namespace(
         self,
@@ -184,7 +234,7 @@ class WeakestDisk(WorldDisk):
         for at, ino, ((directory, name), changes) in zip(key, values, self.changes.items(), strict=True):
             if directory not in copied:
                 copied.add(directory)
-                tables[directory] = self._durable_table(directory).copy()
+                tables[directory] = self.durable_table(directory).copy()
             if at >= 0:
                 tables[directory] = _with(tables[directory], name, ino)
                 times[directory] = max(times.get(directory, 0), changes[at].op.time_ns)

@@ -3,7 +3,8 @@
 Model. A model that keeps pending ops decides two things at a power loss: which directory entries exist, and how each
 inode that still has something pending comes out. A `World` is one answer to the first together with, for each inode
 left open, the list of answers to the second. The images of a world are the product of its lists, so they are counted,
-listed, drawn and rebuilt here, once for all such models. A pick is (number of the world, one place in each list).
+listed, drawn and rebuilt here, once for all such models. A pick is (number of the world, one place in each list). From
+WORLDS_MAX on the number is the model's own, for a world that nobody listed (`separate.py`).
 
 Digests are sums over inodes: a leaf costs one addition for each open inode, and no image is built until asked for.
 """
@@ -14,11 +15,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from typing import TYPE_CHECKING
 
 from simfs.disk.model import Draw, Pick
 from simfs.disk.namespace import Namespace
 from simfs.machine.inode import DIGEST_MASK, Image, Inode
 from simfs.machine.ops import Op
+
+if TYPE_CHECKING:
+    from simfs.disk.separate import Separation
 
 WORLDS_MAX = 4096
 WORLDS_BOUND = f"at most {WORLDS_MAX} sets of directory entries a crash point"
@@ -135,12 +140,25 @@ class WorldDisk:
             pick.append(place)
         return digest & DIGEST_MASK, tuple(pick)
 
+    def separable(self) -> Separation | None:
+        """What is undecided now, taken apart; None where the model does not say how."""
+        return None
+
+    def world_of(self, number: int) -> World:
+        """The world that a model names by a number of its own. Raises ValueError where there is none."""
+        raise ValueError(f"no set of directory entries {WORLDS_MAX + number} at this crash point")
+
+    def _listed(self, number: int) -> World:
+        worlds = self.worlds()
+        if not 0 <= number < len(worlds):
+            raise ValueError(f"no set of directory entries {number} at this crash point")
+        return worlds[number]
+
     def picked(self, pick: Pick) -> tuple[World, dict[int, Way]]:
         """The world that a pick names, and the way of each open inode. Raises ValueError for a pick no leaf has."""
-        worlds = self.worlds()
-        if not pick or not 0 <= pick[0] < len(worlds):
-            raise ValueError(f"no set of directory entries {pick[:1]} at this crash point")
-        world = worlds[pick[0]]
+        if not pick:
+            raise ValueError("an empty pick names no set of directory entries")
+        world = self.world_of(pick[0] - WORLDS_MAX) if pick[0] >= WORLDS_MAX else self._listed(pick[0])
         if len(pick) != 1 + len(world.ways):
             raise ValueError(f"pick {pick} does not fit the {len(world.ways)} undecided inodes here")
         chosen = {}

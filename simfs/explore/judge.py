@@ -15,6 +15,7 @@ from simfs.explore.law import Law
 from simfs.explore.spec import BoundLaw, Part, Spec
 from simfs.explore.stage import LAW_STREAM, RECOVERY_STREAM, Before, Solo, run_alone
 from simfs.explore.verdict import Finding, Searched
+from simfs.machine.calls import Footprint
 from simfs.machine.errors import Deadlock, StepLimit
 from simfs.machine.site import Site, is_machinery
 
@@ -31,12 +32,15 @@ class Judge:
     _judged: set[tuple[int, int, int, EventKey, bool]] = field(default_factory=set)
     _events: dict[int, EventKey] = field(default_factory=dict)
 
-    def recovery(self, before: Before, sites: bool = False) -> Solo | None:
-        """Run recovery on an image; None when the scenario has none. Raises what the harness signals."""
+    def recovery(self, before: Before, sites: bool = False, looks: Footprint | None = None) -> Solo | None:
+        """Run recovery on an image; None when the scenario has none. Raises what the harness signals.
+
+        `looks` is given all that it touches.
+        """
         self.searched.recoveries += 1
         if self.spec.recover is None:
             return None
-        return run_alone(self.spec, self.spec.recover, self.attributes, before, sites, RECOVERY_STREAM)
+        return run_alone(self.spec, self.spec.recover, self.attributes, before, sites, RECOVERY_STREAM, looks)
 
     def after_recovery(self, before: Before, solo: Solo | None) -> Before:
         """What the laws see: the machine after recovery, in the same boot."""
@@ -61,10 +65,10 @@ class Judge:
             if found is not None:
                 yield found
 
-    def broken(self, bound: BoundLaw, at: Before) -> Finding | None:
-        """Judge one law, in a fresh process on its own copy of the machine."""
+    def broken(self, bound: BoundLaw, at: Before, looks: Footprint | None = None) -> Finding | None:
+        """Judge one law, in a fresh process on its own copy of the machine. `looks` is given all that it touches."""
         self.searched.laws_judged += 1
-        solo = run_alone(self.spec, bound.part, self.attributes, at, stream=LAW_STREAM)
+        solo = run_alone(self.spec, bound.part, self.attributes, at, stream=LAW_STREAM, looks=looks)
         return None if solo.error is None else finding(bound.law, solo.error, bound.part)
 
     def recovery_failed(self, solo: Solo) -> Finding | None:

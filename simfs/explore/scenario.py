@@ -128,6 +128,9 @@ class Scenario:
     """How often in a run the clock may move although somebody could still go on (a time-out that races, a pause)."""
     steps_max: int = 10_000
     """Calls that one process may make before its run counts as endless."""
+    lazy: bool | None = None
+    """Whether what a power loss kept is decided when recovery or a law first looks at it, so that one image stands for
+    all that differ only where nobody looks: always, never, or (None) where a crash point has many images."""
     only: Sequence[str] = ()
     """Ids of the laws to judge; all of the scenario's when empty."""
 

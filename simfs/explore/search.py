@@ -27,10 +27,11 @@ from simfs.explore.handle import Event, events_of
 from simfs.explore.happens import Order
 from simfs.explore.judge import Inconclusive, Judge, event_key, finding
 from simfs.explore.law import COMPLETES
+from simfs.explore.lazy import Lazy
 from simfs.explore.spec import Part, Spec
 from simfs.explore.stage import Before
 from simfs.explore.strategy import Runs
-from simfs.explore.verdict import Crash, Finding, Leg, Path, Searched
+from simfs.explore.verdict import COUNTS, Crash, Finding, Leg, Path, Searched
 from simfs.machine.errors import Deadlock, StepLimit
 from simfs.machine.ops import Flush, FlushAll, HistoryOp, Op, Write
 
@@ -84,11 +85,13 @@ class Search:
     _seen: set[object] = field(default_factory=set)
     _digests: set[int] = field(default_factory=set)
     _instants: Known = field(default_factory=Known)
+    _lazy: Lazy = field(init=False)
     _anytime: bool = False
     _told: float = 0.0
 
     def __post_init__(self) -> None:
         self.judge = Judge(self.spec, self.attributes, self.searched)
+        self._lazy = Lazy(self.judge, self.searched, self._digests, self.check_time)
         self._anytime = any(bound.anytime for bound in self.spec.laws)
 
     @property
@@ -209,6 +212,11 @@ class Search:
         self, disk: Disk, following: Op | None, at: Before, cut: tuple[int, ...], during: int, way: Way
     ) -> None:
         """Every image that the disk may leave at this crash point, each distinct one judged once."""
+        parts = self._lazy.undecided(disk, not way.restarts and (way.depth == 1 or self.spec.recover is None))
+        if parts is not None:
+            for found, pick in self._lazy.findings(disk, parts, at):
+                raise Found(Violation(found, way.crashed(Crash(cut, pick, during))))
+            return
         seen, searched = self._seen, self.searched
         rest = (event_key(at.past), at.boot, at.wall_ns, way.depth)
         for digest, pick in disk.leaves(following):
@@ -250,7 +258,7 @@ class Search:
     def include(self, searched: Searched, digests: frozenset[int]) -> None:
         """Count what another process searched as this search's own."""
         self._digests |= digests
-        for name in ("executions", "crash_points", "images", "recoveries", "laws_judged", "blocked"):
+        for name in COUNTS:
             setattr(self.searched, name, getattr(self.searched, name) + getattr(searched, name))
         self._bound(set(searched.bounds))
 

@@ -15,6 +15,7 @@ from typing import Any
 from simfs.explore.handle import Event, Handle
 from simfs.explore.spec import Part, Spec
 from simfs.machine import running
+from simfs.machine.calls import Footprint
 from simfs.machine.faults import Fault, FaultySystem
 from simfs.machine.inode import EPOCH_NS, Image
 from simfs.machine.machine import Machine
@@ -50,13 +51,21 @@ def refuse(machine: Machine, refusals: Sequence[Fault]) -> None:
 
 
 def run_alone(
-    spec: Spec, part: Part, attributes: dict[str, Any], before: Before, sites: bool = False, stream: int = 0
+    spec: Spec,
+    part: Part,
+    attributes: dict[str, Any],
+    before: Before,
+    sites: bool = False,
+    stream: int = 0,
+    looks: Footprint | None = None,
 ) -> Solo:
     """Run `part` in a fresh process on a fresh machine; the process exits when it ends, whatever it raised.
 
-    `stream` keeps its inode numbers apart from those of other processes of the same boot.
+    `stream` keeps its inode numbers apart from those of other processes of the same boot. `looks` is given all that it
+    touches.
     """
     machine = Machine(before.image, boot=before.boot, wall_ns=before.wall_ns, record_sites=sites or spec.sites)
+    machine.footprint = looks
     machine.step_limit = spec.options["steps_max"]
     refuse(machine, spec.refusals)
     process = machine.spawn(part.name)

@@ -21,6 +21,12 @@ STATUSES = ("violated", "inconclusive", "sampled", "bounded", "proved")
 """Worst first: the status of several explorations together is the worst of theirs."""
 
 
+COUNTS = (
+    "executions", "crash_points", "images", "recoveries", "laws_judged", "lazy_images", "lazy_leaves", "blocked",
+)  # fmt: skip
+"""The counts that are sums over runs."""
+
+
 @dataclass(slots=True)
 class Searched:
     """Counts of one exploration. `images` are leaves, distinct or not; `recoveries` the ones recovered and judged."""
@@ -31,6 +37,10 @@ class Searched:
     distinct_images: int = 0
     recoveries: int = 0
     laws_judged: int = 0
+    lazy_images: int = 0
+    """How many images were judged for all others that differ from them only where nobody looked."""
+    lazy_leaves: int = 0
+    """Of `images`, those that the `lazy_images` stand for, themselves included."""
     blocked: int = 0
     """Runs that were cut off because their class was known already."""
     classes: int = 0
@@ -43,7 +53,7 @@ class Searched:
     def since(self, earlier: Searched) -> Searched:
         """What was added to the counts since `earlier`, a copy of them; the bounds are all that there are."""
         out = Searched(bounds=list(self.bounds))
-        for name in ("executions", "crash_points", "images", "recoveries", "laws_judged", "blocked", "classes"):
+        for name in (*COUNTS, "classes"):
             setattr(out, name, getattr(self, name) - getattr(earlier, name))
         return out
 
@@ -55,6 +65,8 @@ class Searched:
             self.distinct_images + other.distinct_images,
             self.recoveries + other.recoveries,
             self.laws_judged + other.laws_judged,
+            self.lazy_images + other.lazy_images,
+            self.lazy_leaves + other.lazy_leaves,
             self.blocked + other.blocked,
             self.classes + other.classes,
             None,
