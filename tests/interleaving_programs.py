@@ -126,7 +126,7 @@ def outcomes(program: Program, strategy: str, **options: Any) -> tuple[set[str],
 
 def images(program: Program, strategy: str, disk: str, **options: Any) -> set[tuple[int, tuple[str, ...]]]:
     """Every (digest of a crash image, promises made by then) over all runs of a strategy."""
-    made, _ = scenario_of(program, strategy=strategy, disk=disk, **options)
+    made, _ = scenario_of(program, strategy=strategy, disk=disk, lazy=False, **options)
     spec: Spec = spec_of(made)
     (model,) = models_named(disk)
     spec = for_model(spec, model)
