@@ -71,7 +71,7 @@ def main() -> None:
     print(f"{'headline':<28} {headline:>10.2f} s          (goal {GOAL_HEADLINE_S:g})")
     epoch, deep = counts["epoch"], counts["deep"]
     print(f"epoch: {epoch.crash_points} crash points, {epoch.images} images, {epoch.distinct_images} distinct")
-    print(f"crashing recovery too: {deep.crash_points} crash points, {deep.images} images, {deep.distinct_images} distinct")
+    print(f"crashing recovery too: {deep.crash_points} points, {deep.images} images, {deep.distinct_images} distinct")
     print(f"histories: {counts['histories'].executions}, {counts['histories'].crash_points} kills and power losses")
 
 

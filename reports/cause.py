@@ -3,7 +3,8 @@
 For each boot that ended in a power loss, in order. An op that was pending when a promise was made and that the crash
 took is the promise's loss: "the entry of X, made here, was never flushed before the promise there". With no such op,
 the crash kept later ops and lost earlier ones, and the two are named together, those about the same file first. A
-crash that lost nothing is a matter of order, and one without a crash of what the processes did.
+crash that lost nothing is a matter of order, and one without a crash of what the processes did. Then the advice: the
+flushes that would make it hold, found by trying.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import textwrap
 from collections.abc import Sequence
 
 from reports.describe import detail, place, short, thing
+from reports.paths import below
 from simfs.explore.verdict import BootRecord, Counterexample
 from simfs.machine.ops import Ack, Create, Link, Op, Rename, Unlink, Write
 
@@ -31,13 +33,31 @@ def cause_lines(found: Counterexample, width: int, root: str = "/") -> list[str]
         sentences.append("Nothing that was issued is lost: the order of the calls is at fault, not a missing flush.")
     if not crashed:
         sentences.append("No power was lost: the law was judged on what the processes left.")
-    if found.advice is not None:
-        sentences += found.advice.lines()
     lines: list[str] = []
     for sentence in sentences:
-        text = sentence[0].upper() + sentence[1:]
-        lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+        lines += _wrapped(sentence[0].upper() + sentence[1:], "  ", "  ", width)
+    return lines + advice_lines(found, width, root)
+
+
+def advice_lines(found: Counterexample, width: int, root: str = "/") -> list[str]:
+    """What would make it hold, a line or two for each flush; nothing where nobody looked for advice."""
+    advice = found.advice
+    if advice is None:
+        return []
+    if not advice.added:
+        return _wrapped(advice.lines()[0], "  ", "  ", width)
+    which = "the smallest set that does" if advice.smallest else "each of them is needed"
+    lines = _wrapped(f"With these flushes added it holds on {advice.disk}; {which}:", "  ", "  ", width)
+    for flush in advice.added:
+        path = below(flush.path, root) if flush.path != root else flush.path
+        kind = "file" if flush.what == "file" else "directory"
+        text = f"fsync the {kind} {path} after the {flush.call} at {place(flush.site, 40)}"
+        lines += _wrapped(text, "  + ", "    ", width)
     return lines
+
+
+def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
 
 
 def _boot(boot: BootRecord, root: str) -> list[str]:
@@ -49,7 +69,8 @@ def _boot(boot: BootRecord, root: str) -> list[str]:
     broken = [(op, promise) for op in gone if (promise := _promise_after(op, boot.issued)) is not None]
     if broken:
         return _shown([_unflushed(op, promise, boot, root) for op, promise in broken])
-    return _shown([_overtaken(op, boot, root) for op in gone])
+    overtaken = [op for op in gone if _survivor(op, boot) is not None]
+    return _shown([_overtaken(op, boot, root) for op in overtaken or gone])
 
 
 def _gone(boot: BootRecord) -> list[Op]:
@@ -84,7 +105,7 @@ def _overtaken(op: Op, boot: BootRecord, root: str) -> str:
 def _survivor(op: Op, boot: BootRecord) -> Op | None:
     """A later op that survived, of the same file if there is one."""
     after = boot.issued[boot.issued.index(op) + 1 :]
-    kept = [later for later in after if boot.fates.get(later.index) == "kept"]
+    kept = [later for later in after if boot.fates.get(later.index, "").endswith("kept")]
     same = [later for later in kept if getattr(later, "ino", None) == getattr(op, "ino", -1)]
     found = same or kept
     return found[0] if found else None

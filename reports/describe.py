@@ -75,9 +75,9 @@ def detail(op: Op, room: int = 40, root: str = "/") -> str:
 def _extra(op: Op) -> str:
     """What is said behind the path."""
     if isinstance(op, Write):
-        return f" {count(len(op.data), 'byte')} at {op.offset}"
+        return f" {len(op.data):,} B at {op.offset:,}"
     if isinstance(op, Truncate):
-        return f" to {count(op.size, 'byte')}"
+        return f" to {op.size:,} B"
     if isinstance(op, Create) and op.kind == "symlink":
         return f" -> {op.target}"
     if isinstance(op, FailedFlush):

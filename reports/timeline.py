@@ -14,9 +14,10 @@ from simfs.machine.ops import Close, Lock, Note, Op
 OPS_SHOWN = 60
 """Lines at most; of a longer time line the middle is left out."""
 SITE_MAX = 26
-"""Columns for a call site, at most."""
-DETAIL_MIN = 16
-"""Columns for what a call was about, at least."""
+SITE_MIN = 12
+"""Columns for a call site, at most, and what it keeps when calls need room."""
+DETAIL_WANTED = 34
+"""Columns that what a call was about may take from the call sites."""
 NOTES_TOLD = ("kill", "wall clock", "pause", "resume", "fault")
 
 
@@ -25,7 +26,7 @@ def timeline(boot: BootRecord, width: int, root: str = "/") -> list[str]:
     shown = [op for op in boot.issued if told(op)]
     lanes = sorted({op.process for op in shown if op.process >= 0})
     lines = [] if len(lanes) < 2 else _lane_names(boot, lanes)
-    widths = _Widths(boot, shown, len(lanes), width)
+    widths = _Widths(boot, shown, len(lanes), width, root)
     if len(shown) > OPS_SHOWN:
         half = OPS_SHOWN // 2
         lines += [_line(op, boot, lanes, widths, root) for op in shown[:half]]
@@ -58,11 +59,13 @@ def fate_of(op: Op, boot: BootRecord) -> str:
 class _Widths:
     """How wide each column of one time line is: fates take what they need, sites what they may, the call the rest."""
 
-    def __init__(self, boot: BootRecord, shown: list[Op], lanes: int, width: int) -> None:
+    def __init__(self, boot: BootRecord, shown: list[Op], lanes: int, width: int, root: str) -> None:
         self.lanes = lanes if lanes > 1 else 0
         self.fate = max((len(fate_of(op, boot)) for op in shown), default=0)
         left = width - 4 - 1 - (self.lanes + 1 if self.lanes else 0) - 9 - 1 - self.fate - 2
-        self.site = min(SITE_MAX, left - DETAIL_MIN, max((len(place(op.site)) for op in shown), default=0))
+        about = min(DETAIL_WANTED, max((len(detail(op, 200, root)) for op in shown), default=0))
+        wanted = max((len(place(op.site)) for op in shown), default=0)
+        self.site = min(wanted, max(SITE_MIN, min(SITE_MAX, left - about)))
         self.detail = left - self.site
 
 

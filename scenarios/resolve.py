@@ -6,6 +6,7 @@ A token names its scenario in the same words, so the same search answers both. W
 
 from __future__ import annotations
 
+import copy
 import importlib
 import importlib.util
 import re
@@ -75,9 +76,7 @@ def _attribute(reference: str) -> Entry:
     found = _named(module, name, reference)
     if not _is_scenario(found):
         raise UsageError(f"{reference} is no Scenario; {_offered(module, reference)}")
-    if reference.partition(":")[0].endswith(".py"):
-        found.__simfs_reference__ = reference
-    return One(found)
+    return One(_known_as(found, reference) if reference.partition(":")[0].endswith(".py") else found)
 
 
 def _named(module: ModuleType, path: str, reference: str) -> Any:
@@ -96,17 +95,27 @@ def _all_of(reference: str) -> list[Entry]:
     kinds = _scenarios_in(module)
     if not kinds:
         raise UsageError(f"{reference} has no scenario: no class in it derives from simfs.Scenario")
-    for kind in kinds:
-        if reference.endswith(".py"):
-            kind.__simfs_reference__ = f"{reference}:{kind.__qualname__}"
-    return [One(kind) for kind in kinds]
+    if not reference.endswith(".py"):
+        return [One(kind) for kind in kinds]
+    return [One(_known_as(kind, f"{reference}:{_name(kind)}")) for kind in kinds]
+
+
+def _known_as(found: Any, reference: str) -> Scenario:
+    """An object of the scenario that tokens call by this reference; the class itself is not touched."""
+    made: Scenario = found() if isinstance(found, type) else copy.copy(found)
+    made.__simfs_reference__ = reference  # type: ignore[attr-defined]
+    return made
+
+
+def _name(kind: Any) -> str:
+    return kind.__qualname__ if isinstance(kind, type) else type(kind).__qualname__
 
 
 def _offered(module: ModuleType, reference: str) -> str:
     kinds = _scenarios_in(module)
     if not kinds:
         return f"{reference.rpartition(':')[0]} has no scenario"
-    return "there are " + ", ".join(kind.__qualname__ for kind in kinds)
+    return "there are " + ", ".join(map(_name, kinds))
 
 
 def _scenarios_in(module: ModuleType) -> list[Any]:
