@@ -156,5 +156,4 @@ def test_a_counterexample_searches_for_advice_when_it_is_asked() -> None:
     assert found is not None
     assert added(found.advice) == BOTH
     assert found.advice.as_values()["added"][0]["flush"] == "file"
-    text = " ".join(found.text().split())
-    assert "smallest set of added flushes that makes it hold on ext4: fsync the file /t" in text
+    assert "fsync the file /t" in " ".join(found.text().split())

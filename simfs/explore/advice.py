@@ -34,9 +34,12 @@ from simfs.explore.judge import Inconclusive
 from simfs.explore.ready import Ready, prepare
 from simfs.explore.search import Found, OutOfBudget, Search
 from simfs.explore.spec import spec_of
+from simfs.machine.faults import FLUSHES
 from simfs.machine.ops import Ack, Close, Effect, FailedFlush, Flush, FlushAll, Lock, Note, Op, Rename, Write
 from simfs.machine.site import Site
 
+WRONG_ORDER = "the order of the writes is wrong"
+MAY_FAIL = "it takes a flush that fails, and an added one may fail like any other"
 SILENT = (Flush, FlushAll, FailedFlush, Note, Lock, Close)
 """Ops that nothing has to be durable before."""
 ADVICE_BUDGET_S = 10.0
@@ -67,6 +70,8 @@ class Advice:
     decided: bool = True
     """False when the time ended before an answer was found."""
     searches: int = 0
+    why: str = WRONG_ORDER
+    """Why no set helps, where none does."""
 
     @property
     def exists(self) -> bool:
@@ -78,7 +83,7 @@ class Advice:
         if not self.decided:
             return ["Whether added flushes would help was not found in the time given."]
         if not self.added:
-            return ["No set of added flushes makes it hold: the order of the writes is wrong."]
+            return [f"No set of added flushes makes it hold: {self.why}."]
         which = "smallest set of" if self.smallest else "set of needed"
         return [
             f"The {which} added flushes that makes it hold on {self.disk}: {'; '.join(map(str, self.added))}.",
@@ -163,6 +168,8 @@ def advice_for(ready: Ready, model: DiskModel, budget: float) -> Advice | None:
 def _find(trials: Trials) -> Advice | None:
     if trials.holds(()):
         return None
+    if trials.without_failing_flushes() and trials.holds(()):
+        return Advice(trials.model.name, searches=trials.count, why=MAY_FAIL)
     ops = trials.recorded()
     candidates = list(dict.fromkeys(flush for op in ops for flush in flushes_after(op)))
     if not candidates or not trials.holds(tuple(candidates)):
@@ -191,7 +198,8 @@ def _smallest(trials: Trials, candidates: list[AddedFlush]) -> tuple[tuple[Added
 
 def _causes(trials: Trials, ops: Sequence[Op], added: tuple[AddedFlush, ...], flush: AddedFlush) -> Iterator[Cause]:
     """The call that this flush may not come after."""
-    start = next((at for at, op in enumerate(ops) if flush.flush_for(op) is not None), None)
+    made = [(at, flush.flush_for(op)) for at, op in enumerate(ops)]
+    start = max((at for at, found in made if found is not None and found.path == flush.path), default=None)
     if start is None:
         return
     first = ops[start]
@@ -199,7 +207,8 @@ def _causes(trials: Trials, ops: Sequence[Op], added: tuple[AddedFlush, ...], fl
     later: dict[Key, Op] = {}
     for op in ops[start + 1 :]:
         key = key_of(op)
-        if op.process == first.process and key is not None and not isinstance(op, SILENT):
+        own = key in (None, (flush.site, flush.call))
+        if op.process == first.process and key is not None and not own and not isinstance(op, SILENT):
             later.setdefault(key, op)
     following = list(later.items())
     for (_, op), (key, _) in pairwise(following):
@@ -215,7 +224,7 @@ def _words(op: Op) -> str:
     if isinstance(op, Ack | Effect):
         return f"the {'promise' if isinstance(op, Ack) else 'effect'} {op.label!r} at {op.site}"
     if isinstance(op, Write):
-        return f"the {len(op.data)} bytes written to {op.path} at {op.site}"
+        return f"the {len(op.data)} byte{'s' if len(op.data) != 1 else ''} written to {op.path} at {op.site}"
     if isinstance(op, Rename):
         return f"the rename of {op.path} to {op.to_path} at {op.site}"
     return f"the {call_of(op)} of {op.path} at {op.site}"
@@ -230,6 +239,18 @@ class Trials:
         self.deadline = deadline
         self.count = 0
         self._known: dict[tuple[frozenset[AddedFlush], frozenset[Site]], bool] = {}
+
+    def without_failing_flushes(self) -> bool:
+        """Go on as if no flush could fail; answers whether any could. What was found out before is forgotten."""
+        spec = self.ready.spec
+        own = tuple(fault for fault in spec.options["faults"] if not set(fault.calls) & set(FLUSHES))
+        brought = tuple(fault for fault in spec.faults if not set(fault.calls) & set(FLUSHES))
+        if len(own) == len(spec.options["faults"]) and len(brought) == len(spec.faults):
+            return False
+        options = {**spec.options, "faults": own}
+        self.ready = Ready(replace(spec, options=options, faults=brought), self.ready.attributes, self.ready.base)
+        self._known.clear()
+        return True
 
     def holds(self, added: tuple[AddedFlush, ...], dropped: frozenset[Site] = frozenset()) -> bool:
         """Whether no law is broken. Raises OutOfBudget, or Inconclusive where a run cannot be judged."""
