@@ -228,4 +228,5 @@ def counterexample(ready: Ready, model: DiskModel, violation: Violation, searche
 
 
 def walk(ready: Ready, model: DiskModel, path: Path) -> Retraced:
+    """Retrace one path of a prepared scenario. Raises StaleToken where it does not fit this code."""
     return Retracer(ready.spec, model, ready.attributes, ready.base).walk(path)
