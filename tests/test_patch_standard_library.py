@@ -163,13 +163,7 @@ def _logs(root: str) -> Any:
     return io.open(f"{root}/log").read()  # noqa: UP020
 
 
-_BY_DESCRIPTOR = pytest.mark.xfail(
-    strict=False, reason="entries of os.scandir(descriptor) look in the working directory"
-)
-PROGRAMS: list[Any] = [
-    _compressed, _archives, _texts, _copies, _logs,
-    *[pytest.param(program, marks=_BY_DESCRIPTOR) for program in (_walks, _removals, _stores)],
-]  # fmt: skip
+PROGRAMS: list[Any] = [_compressed, _archives, _texts, _copies, _logs, _walks, _removals, _stores]
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
