@@ -128,9 +128,9 @@ def run(
 
 @app.command("mutants")
 @ends_on_ctrl_c
-def mutants_() -> None:
+def mutants_(store: Annotated[str | None, typer.Argument(help="Only this store's.", metavar="STORE")] = None) -> None:
     """Break the stores in every way that is known, and show which law notices each."""
-    raise typer.Exit(_mutants())
+    raise typer.Exit(_mutants(store))
 
 
 @app.command()
@@ -194,10 +194,13 @@ def _print_verdicts(verdicts: list[Verdict], interrupted: bool) -> None:
         print("interrupted: what was not reached is not in the table")
 
 
-def _mutants() -> int:
-    from scenarios.mutants.table import judge_all, table
+def _mutants(store: str | None = None) -> int:
+    from scenarios.mutants.table import STORES, judge_all, table
 
-    judged = judge_all(lambda name: print(name, file=sys.stderr, flush=True))
+    stores = [one for one in STORES if store in (None, one.name)]
+    if not stores:
+        raise UsageError(f"no store {store!r} has mutants; there are {', '.join(one.name for one in STORES)}")
+    judged = judge_all(lambda name: print(name, file=sys.stderr, flush=True), stores)
     print("\n".join(table(judged)))
     return 0 if all(outcome.accounted for outcome in judged) else 1
 

@@ -131,6 +131,12 @@ def test_an_unknown_disk_model_is_refused_with_the_ones_there_are(simfs: Refused
         assert "prefix" in text
 
 
+def test_a_store_without_mutants_is_refused(simfs: Refused) -> None:
+    code, text = simfs("mutants", "lag")
+    assert code == 2
+    assert "no store 'lag' has mutants; there are log" in text
+
+
 def test_wrong_usage_ends_with_2(simfs: Refused) -> None:
     for arguments in (
         ("run", "--budget", "soon"),

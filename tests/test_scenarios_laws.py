@@ -10,7 +10,7 @@ from scenarios.catalog import catalogue, where_judged
 from scenarios.laws import laws
 from scenarios.mutants.mutant import Mutant
 from scenarios.mutants.storage import mutants
-from scenarios.mutants.table import Judged, judge
+from scenarios.mutants.table import STORES, Judged, Store, judge, judge_all
 
 LISTED = (Path(__file__).parent / "golden" / "laws.txt").read_text().split()
 BUILT = [law for law in laws().values() if not law.planned]
@@ -43,20 +43,25 @@ def test_every_judged_law_is_in_the_catalogue() -> None:
 
 @pytest.fixture(scope="module")
 def judged() -> list[Judged]:
-    return [judge(mutant) for mutant in mutants()]
+    return judge_all()
 
 
 def test_every_mutant_is_killed_or_accounted_for(judged: list[Judged]) -> None:
     assert [one.mutant.name for one in judged if not one.accounted] == []
 
 
-@pytest.mark.parametrize("mutant", [one for one in mutants() if one.made_for], ids=lambda mutant: mutant.name)
-def test_each_law_alone_notices_the_mutants_made_for_it(mutant: Mutant) -> None:
-    assert [law for law in mutant.made_for if judge(mutant, (law,)).law != law] == []
+MADE = [(store, mutant) for store in STORES for mutant in store.mutants()]
+
+
+@pytest.mark.parametrize(
+    ("store", "mutant"), [one for one in MADE if one[1].made_for], ids=lambda one: getattr(one, "name", "")
+)
+def test_each_law_alone_notices_the_mutants_made_for_it(store: Store, mutant: Mutant) -> None:
+    assert [law for law in mutant.made_for if judge(store, mutant, (law,)).law != law] == []
 
 
 def test_every_law_has_a_mutant_that_it_notices_alone() -> None:
-    noticed = {law for mutant in mutants() for law in mutant.made_for}
+    noticed = {law for _, mutant in MADE for law in mutant.made_for}
     assert {law.id for law in BUILT} <= noticed
 
 

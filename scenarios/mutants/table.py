@@ -15,6 +15,7 @@ from scenarios.checks import Check
 from scenarios.entries import Ask, Entry
 from scenarios.mutants import storage
 from scenarios.mutants.mutant import Mutant
+from scenarios.suites.storage import Wrap
 from simfs.explore.verdict import Verdict
 
 QUICKEST_FIRST = (
@@ -22,6 +23,19 @@ QUICKEST_FIRST = (
     "storage_damage", "storage_reopen", "storage_failed", "storage_killed", "storage_histories",
 )  # fmt: skip
 """The order in which the suite is tried on a mutant; what is not named here comes last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A store with its suite and its mutants. A new store is one line in `STORES`."""
+
+    name: str
+    suite: Callable[[Wrap], Sequence[Entry]]
+    mutants: Callable[[], list[Mutant]]
+
+
+STORES = (Store("log", storage_suite, storage.mutants),)
+
 MODELS = ("synced-only", "prefix", None)
 """Disk models in the order in which they are tried, the quickest first; None: all that the store claims."""
 
@@ -48,20 +62,21 @@ class Judged:
         return self.killed or bool(self.mutant.accepted)
 
 
-def judge_all(tell: Callable[[str], None] = lambda name: None) -> list[Judged]:
-    """Every mutant of every store."""
+def judge_all(tell: Callable[[str], None] = lambda name: None, stores: Sequence[Store] = STORES) -> list[Judged]:
+    """Every mutant of every store; `tell` hears of each as it is judged."""
     out = []
-    for mutant in storage.mutants():
-        out.append(judge(mutant))
-        tell(f"{'killed  ' if out[-1].killed else 'SURVIVED'} {mutant.name}")
+    for store in stores:
+        for mutant in store.mutants():
+            out.append(judge(store, mutant))
+            tell(f"{'killed  ' if out[-1].killed else 'SURVIVED'} {store.name}: {mutant.name}")
     return out
 
 
-def judge(mutant: Mutant, only: Sequence[str] = ()) -> Judged:
-    """Run the suite on a mutant until one of `only` (any law when empty) is broken."""
+def judge(store: Store, mutant: Mutant, only: Sequence[str] = ()) -> Judged:
+    """Run a store's suite on a mutant until one of `only` (any law when empty) is broken."""
     started = time.monotonic()
     for disk in MODELS:
-        for entry in in_order(storage_suite(mutant.wrap)):
+        for entry in in_order(store.suite(mutant.wrap)):
             if only and not {law.id for law in entry.laws}.intersection(only):
                 continue
             if isinstance(entry, Check) and disk != MODELS[0]:
