@@ -103,7 +103,7 @@ FIELDS: dict[str, dict[str, type | tuple[type, ...]]] = {
 
 
 def _is_record(value: dict[str, Any]) -> bool:
-    wanted = FIELDS.get(value.get("type", ""), None)
+    wanted = FIELDS.get(value.get("type", ""))
     return wanted is not None and all(name in value and isinstance(value[name], kind) for name, kind in wanted.items())
 
 

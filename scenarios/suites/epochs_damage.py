@@ -25,6 +25,7 @@ from scenarios.suites import epoch_model
 from scenarios.suites.epoch_model import Files
 from scenarios.suites.epochs import DIR, HOME, ID, answer, read_raw
 from scenarios.suites.storage import Wrap, as_it_is
+from simfs.machine.errors import Deadlock
 from simfs.machine.machine import Machine
 
 BASELINE = b'{"of":1}\n'
@@ -58,7 +59,8 @@ def file_sets() -> Iterator[tuple[str, Files]]:
         files = {name: all_files[name] for name, there in zip(names, chosen, strict=True) if there}
         yield f"the files {', '.join(files) or 'none'}", files
         yield f"the files {', '.join(files) or 'none'} and strangers", files | strangers
-    yield "a number too large for an epoch", whole(START) | {"4294967296.jsonl": START, "4294967296.baseline.json": b"{}"}
+    too_large = {"4294967296.jsonl": START, "4294967296.baseline.json": b"{}"}
+    yield "a number too large for an epoch", whole(START) | too_large
 
 
 def tails() -> Iterator[tuple[str, Files]]:
@@ -184,6 +186,25 @@ def appended(wrap: Wrap) -> Iterator[Case]:
         yield f"{count} epochs", wrong
 
 
+def in_turn(wrap: Wrap) -> Iterator[Case]:
+    """Two hold the session open and append in turn; between them one compacts. Nobody waits, nothing goes astray."""
+    for compacts in (False, True):
+        _, m = _machine(whole(START))
+        one, other = (Session.open(HOME, ID, system=wrap(m.system, m.process)) for _ in range(2))
+        try:
+            one.append(User("hello"))
+            if compacts:
+                other.compact("so far", {"of": 1})
+            other.append(User("hello"))
+            one.append(User("hello"))
+        except Deadlock:
+            yield "two holders in turn", "the second waits for the first, though that has nothing to do"
+            continue
+        last = START + USER + USER if compacts else START + USER + USER + USER
+        wrong = None if _files(m)[f"{int(compacts)}.jsonl"] == last else f"the files are {_files(m)}"
+        yield f"two holders in turn{' and a compaction' * compacts}", wrong
+
+
 def rules(wrap: Wrap = as_it_is) -> Check:
     """The check; `wrap` is what a mutant puts between the machine and the store."""
     return Check(
@@ -196,6 +217,7 @@ def rules(wrap: Wrap = as_it_is) -> Check:
             Question(epochs.EPOCH_SLOT, lambda: opened(slots(), wrap)),
             Question(epochs.EPOCH_SLOT, lambda: created(wrap)),
             Question(epochs.EPOCH_APPEND_CURRENT, lambda: appended(wrap)),
+            Question(epochs.EPOCH_APPEND_CURRENT, lambda: in_turn(wrap)),
             Question(epochs.EPOCH_ACKED_SURVIVE, lambda: opened(spoilt(), wrap)),
         ),
     )

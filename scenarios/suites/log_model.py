@@ -53,6 +53,30 @@ def line_of(number: int, changes: Changes) -> bytes:
     return text.encode() + b"\n"
 
 
+def confirmed(raw: bytes) -> dict[str, int]:
+    """How long each sidecar is, by the last complete line of a log that names it."""
+    found: dict[str, int] = {}
+    for line in complete(raw).splitlines():
+        found.update(json.loads(line).get("sidecars", {}))
+    return found
+
+
+def with_bodies(commits: list[Changes], sidecars: dict[str, bytes]) -> list[Changes]:
+    """Commits as they were made: bodies that stand in sidecars put back in their places."""
+    return [[_with_body(change, sidecars) for change in changes] for changes in commits]
+
+
+def _with_body(change: dict[str, Any], sidecars: dict[str, bytes]) -> dict[str, Any]:
+    record = change.get("put", {})
+    if "sidecar_body" not in record:
+        return change
+    place = record["sidecar_body"]
+    raw = sidecars.get(f"c{record['conversation']}.entries.jsonl", b"")
+    line = raw[place["offset"] : place["offset"] + place["length"]]
+    whole = {("body" if key == "sidecar_body" else key): value for key, value in record.items()}
+    return {"put": whole | {"body": json.loads(line)["body"]}}
+
+
 def is_first_part(found: list[Changes], whole: list[Changes]) -> bool:
     """Whether `found` is the first so-and-so many of `whole`, each unchanged."""
     return found == whole[: len(found)]

@@ -27,13 +27,15 @@ import simfs
 from eukhe.errors import StorageError, StorageFailed, StorageInUse
 from eukhe.storage import read_storage
 from eukhe.storage.codec import BODY_INLINE_BYTES
+from eukhe.storage.rules import MAIN_NAME
+from eukhe.system import System
 from scenarios.laws import log
 from scenarios.suites import log_model
 from scenarios.suites.log_model import Changes
 from scenarios.suites.storage import CLAIMED, HOME, PATH, StorageScenario
 from simfs.machine.faults import Errno, Short
 
-SIDECARS_CLAIMED = (*CLAIMED, "ext4")
+SIDECARS_CLAIMED = ("scc", "synced-only", "prefix", "ext4")
 """The disk models that a storage with sidecars claims to survive."""
 
 FAULTS = (
@@ -58,12 +60,28 @@ THREE: tuple[Changes, ...] = (
 """One sidecar made; one made and one grown; one grown."""
 
 
+def read_raw(system: System, path: str) -> bytes:
+    """The bytes of a file, read in one go."""
+    fd = system.open(path, 0)
+    raw = system.read(fd, 1 << 20)
+    system.close(fd)
+    return raw
+
+
 class SidecarScenario(StorageScenario):
     """What the scenarios share: three commits with two sidecars."""
 
     tried = THREE
     inline_bytes = 2
     disk = SIDECARS_CLAIMED
+
+    @simfs.law(log.LOG_OPEN_CUTS_THE_TORN_TAIL)
+    def sidecars_end_where_they_are_confirmed(self, m: simfs.Handle) -> None:
+        """After an open nothing stands in a sidecar behind what the log confirms."""
+        self.found(m)
+        held = {name: read_raw(m.system, f"{PATH}/{name}") for name in m.system.listdir(PATH)}
+        for name, length in log_model.confirmed(held[MAIN_NAME]).items():
+            assert len(held[name]) == length, f"{name} has {len(held[name])} bytes, {length} are confirmed"
 
     def go_on(self, m: simfs.Handle) -> None:
         """Open, promise what the open returned, and commit what is still to come."""
@@ -259,6 +277,11 @@ class SidecarsBuild(SidecarScenario):
     def acknowledged_commits_are_there(self, m: simfs.Handle) -> None:
         if m.acked("flushed"):
             super().acknowledged_commits_are_there(m)
+
+    @simfs.law(log.LOG_OPEN_CUTS_THE_TORN_TAIL)
+    def sidecars_end_where_they_are_confirmed(self, m: simfs.Handle) -> None:
+        if m.acked("flushed"):
+            super().sidecars_end_where_they_are_confirmed(m)
 
 
 class SidecarsLong(SidecarScenario):

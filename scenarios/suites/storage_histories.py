@@ -137,12 +137,12 @@ class StorageHistory:
         self.opens += 1
         try:
             with inside(self.machine, process):
-                storage = Storage.open(PATH, system=self.wrap(self.machine.system, "writer"), home=HOME)
+                storage = self.storage()
                 found = [commit.changes for commit in storage.commits]
         except Exception as error:
             raise Broken(log.LOG_OPENS_AFTER_CRASH, f"{type(error).__name__}: {error}") from error
         self.story.append(f"open {self.opens}: {log_model.commits(len(found))} in {len(raw)} bytes")
-        lines = log_model.lines_of(raw)
+        lines = self.lines(raw)
         if found != lines:
             raise Broken(log.LOG_READS_LINES, log_model.differs_at(found, lines))
         if self.raw() != log_model.complete(raw):
@@ -152,6 +152,14 @@ class StorageHistory:
         with inside(self.machine, process):
             self.promise(found)
         return storage
+
+    def storage(self) -> Storage:
+        """The real open."""
+        return Storage.open(PATH, system=self.wrap(self.machine.system, "writer"), home=HOME)
+
+    def lines(self, raw: bytes) -> list[Changes]:
+        """What the files on the machine say by the model, given the bytes of main.jsonl."""
+        return log_model.lines_of(raw)
 
     def promise(self, commits: list[Changes]) -> None:
         """From here on these are promised, and nothing else was tried."""
@@ -184,13 +192,17 @@ class StorageHistory:
         following = ops[point] if point < len(ops) else None
         _, pick = disk.sample(lambda n: self.choices.draw(n, "survivors"), following)
         self.story.append(f"  POWER LOSS after op {point} of {len(ops)}, survivors {pick}")
+        self.expected = self.expected_at(point)
+        self.boot(disk.image(pick, following))
+
+    def expected_at(self, point: int) -> Expected:
+        """What must be there after a power loss that comes when so many ops of this boot are done."""
         whole = [*self.expected.promised, *self.expected.tried]
         promised = self.durable
         for position, commits in self.acked:
             if position <= point:
                 promised = commits
-        self.expected = Expected(promised, whole[len(promised) :])
-        self.boot(disk.image(pick, following))
+        return Expected(promised, whole[len(promised) :])
 
     def look(self) -> None:
         """A last open, and nothing after it."""
