@@ -171,7 +171,8 @@ def _find(trials: Trials) -> Advice | None:
     if trials.without_failing_flushes() and trials.holds(()):
         return Advice(trials.model.name, searches=trials.count, why=MAY_FAIL)
     ops = trials.recorded()
-    candidates = list(dict.fromkeys(flush for op in ops for flush in flushes_after(op)))
+    kinds = {"file"} if not trials.flushes_directories else {"file", "directory", "source directory"}
+    candidates = list(dict.fromkeys(flush for op in ops for flush in flushes_after(op) if flush.what in kinds))
     if not candidates or not trials.holds(tuple(candidates)):
         return Advice(trials.model.name, searches=trials.count)
     added, smallest = _smallest(trials, candidates)
@@ -239,6 +240,11 @@ class Trials:
         self.deadline = deadline
         self.count = 0
         self._known: dict[tuple[frozenset[AddedFlush], frozenset[Site]], bool] = {}
+
+    @property
+    def flushes_directories(self) -> bool:
+        """Whether a directory can be flushed on this system at all."""
+        return not any(fault.kind == "dir" and "fsync" in fault.calls for fault in self.ready.spec.refusals)
 
     def without_failing_flushes(self) -> bool:
         """Go on as if no flush could fail; answers whether any could. What was found out before is forgotten."""

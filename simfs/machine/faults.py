@@ -26,6 +26,8 @@ from simfs.machine.system import SimSystem
 READS = ("read", "pread", "readv", "preadv")
 WRITES = ("write", "pwrite", "writev", "pwritev")
 FLUSHES = ("fsync", "fdatasync", "syncfs")
+LOSES_PAGES = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
+"""What a flush answers when something was to be written and was not; with any other errno it did not begin."""
 _TWO_PATHS = frozenset({"rename", "replace", "renameat2", "link", "symlink"})
 
 
@@ -149,7 +151,7 @@ class FaultySystem:
         if isinstance(fault, Errno):
             p = self.system.enter(name)
             m.note(p, f"fault: {name} fails with {errno.errorcode.get(fault.code, fault.code)}")
-            if name in FLUSHES:
+            if name in FLUSHES and fault.code in LOSES_PAGES:
                 self.system.fail_flush(p, args[0], fault.code)
             raise os_error(fault.code, *self._blame(name, args))
         keep = self.room[i] if isinstance(fault, Full) else fault.keep if isinstance(fault, Short) else 0
