@@ -30,6 +30,7 @@ class SccDisk:
         self.nodes: dict[int, Inode] = {}
         self.names = NameChanges(base, {}, {})
         self.kept: list[int] = []
+        self._whole: Image | None = None
 
     def add(self, op: Op, covers: Covers | None = None) -> None:
         if isinstance(op, Write | Truncate | Meta):
@@ -47,6 +48,7 @@ class SccDisk:
             self.names.apply(op)
         else:
             return
+        self._whole = None
         self.kept.append(op.index)
 
     def _node(self, ino: int) -> Inode:
@@ -74,15 +76,20 @@ class SccDisk:
         cuts = self._cuts(in_progress)
         if len(pick) != 1 or not 0 <= pick[0] <= len(cuts):
             raise ValueError(f"pick {pick} names no way to cut the call in progress")
+        if not pick[0]:
+            if self._whole is None:
+                built = Namespace.build(self.base, self.names.tables, self.nodes, {}, self.names.times)
+                self._whole = built.image({})
+            return self._whole
         nodes, names = self.nodes, self.names
-        cut = cuts[pick[0] - 1] if pick[0] else None
+        cut = cuts[pick[0] - 1]
         if isinstance(cut, int):
             assert isinstance(in_progress, Write)
             node = self._node(in_progress.ino).alias()
             node.data = apply_content(bytes(node.data), in_progress, cut)
             node.mtime_ns = node.ctime_ns = in_progress.time_ns
             nodes = {**nodes, node.ino: node}
-        elif cut is not None:
+        else:
             names = names.copy()
             for part in cut:
                 names.apply(part)

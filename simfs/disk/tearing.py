@@ -15,7 +15,7 @@ SECTOR = 512
 def torn(old: bytes, new: bytes, room: int) -> Iterator[bytes]:
     """Every proper mixture of the sectors of `old` and `new`, as far as `room` bytes reach."""
     size = min(max(len(old), len(new)), room)
-    if size <= 0:
+    if size <= SECTOR:
         return
     before, after = old[:size].ljust(size, b"\0"), new[:size].ljust(size, b"\0")
     changed = [at for at in range(0, size, SECTOR) if before[at : at + SECTOR] != after[at : at + SECTOR]]
