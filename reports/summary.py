@@ -46,10 +46,13 @@ def _notes(verdict: Verdict, width: int) -> list[str]:
     notes = []
     if verdict.reason:
         notes.append(f"{verdict.scenario}: {verdict.status}: {verdict.reason}")
-    if verdict.by_model and len(verdict.survived) < len(verdict.by_model):
-        fallen = [name for name in verdict.by_model if name not in verdict.survived]
-        survived = ", ".join(verdict.survived) or "none"
-        notes.append(f"{verdict.scenario}: survives {survived}; not {', '.join(fallen)}")
+    if len(verdict.by_model) > 1 and len(verdict.survived) < len(verdict.by_model):
+        fallen = [name for name, part in verdict.by_model.items() if part.status == "violated"]
+        open_ = [name for name, part in verdict.by_model.items() if not part.ok and name not in fallen]
+        words = [f"survives {', '.join(verdict.survived) or 'none'}"]
+        words += [f"not {', '.join(fallen)}"] if fallen else []
+        words += [f"undecided on {', '.join(open_)}"] if open_ else []
+        notes.append(f"{verdict.scenario}: {'; '.join(words)}")
     out: list[str] = []
     for note in notes:
         out += textwrap.wrap(note, width, subsequent_indent="  ", break_on_hyphens=False)

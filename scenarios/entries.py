@@ -96,7 +96,7 @@ class One:
         models = models_named(spec_of(self.kind, **ask.options()).options["disk"])
         verdicts: list[Verdict] = []
         for model in models:
-            left = max(LEAST_S, deadline - time.monotonic())
+            left = max(LEAST_S, round(deadline - time.monotonic(), 2))
             options = {**ask.options(), "disk": model.name, "budget": left}
             verdicts.append(explore(self.kind, progress=progress, **options))
         return together(verdicts)

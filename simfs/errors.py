@@ -33,3 +33,5 @@ class StaleToken(SimfsError):
 
 class SetupFailed(SimfsError):
     """The scenario's setup raised before anything was tried; the message holds its error and call site."""
+
+    exit_code = 3

@@ -59,7 +59,7 @@ def test_run_of_a_violated_scenario_shows_the_report_and_ends_with_1(simfs: Comm
     assert code == 1
     assert "LAW BROKEN: saved_is_there" in out
     assert re.search(r"^Loses +violated", out, re.M)
-    assert "survives none; not prefix" in out
+    assert "Loses: violated: law saved_is_there is broken" in out
 
 
 @pytest.mark.parametrize("reference", [f"{PROGRAMS}:Loses", "tests.cli_programs:Loses"])
