@@ -223,6 +223,8 @@ def counterexample(ready: Ready, model: DiskModel, violation: Violation, searche
         path=violation.path,
         token=str(token),
         searched=searched,
+        reads=first.reads,
+        image=first.image,
         replays=len(walks),
     )
 

@@ -19,11 +19,14 @@ from simfs.explore.cuts import stamp
 from simfs.explore.handle import Event, events_of
 from simfs.explore.judge import Judge, finding
 from simfs.explore.law import COMPLETES
+from simfs.explore.reads import Read, reads_of
 from simfs.explore.search import add
 from simfs.explore.spec import Spec
 from simfs.explore.stage import Before, Solo
 from simfs.explore.verdict import BootRecord, Crash, Finding, Leg, Path, Searched
+from simfs.machine.calls import Footprint
 from simfs.machine.errors import Deadlock
+from simfs.machine.inode import Image
 from simfs.machine.ops import Op
 
 
@@ -35,6 +38,10 @@ class Retraced:
     findings: list[Finding] = field(default_factory=list)
     promised: list[Event] = field(default_factory=list)
     recovered: dict[str, str | bytes] = field(default_factory=dict)
+    reads: list[Read] = field(default_factory=list)
+    """What the recovery after the last crash looked at, then the first broken law."""
+    image: Image | None = None
+    """The disk that the last crash left; where none was, the one that the processes left."""
 
     @property
     def first_ops(self) -> list[Op]:
@@ -84,7 +91,10 @@ class Retracer:
     def _recover(self, out: Retraced, judge: Judge, before: Before, legs: list[Leg]) -> Before | None:
         """Run recovery, crashing it as often as the path says; None when it failed, with the finding noted."""
         while True:
-            solo = judge.recovery(before, sites=True)
+            looks: Footprint = []
+            solo = judge.recovery(before, sites=True, looks=looks)
+            out.image = before.image
+            out.reads = reads_of(self.spec.recover.name, looks, before.image) if self.spec.recover is not None else []
             if solo is not None and solo.error is not None and not (legs and legs[0].recovery):
                 failed = judge.recovery_failed(solo)
                 assert failed is not None
@@ -107,7 +117,9 @@ class Retracer:
         tree = solo.machine.freeze().tree()
         names = names_of(solo.machine)
         ops = solo.machine.journal.ops
-        out.boots.append(BootRecord(before.boot, "recovery", list(names.values()), ops, None, ops, {}, tree, tree))
+        out.boots.append(
+            BootRecord(before.boot, "recovery", list(names.values()), ops, None, ops, {}, tree, tree, before.image)
+        )
 
     def _crash(
         self,
@@ -133,7 +145,9 @@ class Retracer:
         fates = {**{op.index: "durable" for op in issued}, **disk.fates(crash.pick, following)}
         seen = seen_after(issued, before)
         left = image.tree()
-        out.boots.append(BootRecord(before.boot, kind, list(names.values()), ops, crash, issued, fates, seen, left))
+        out.boots.append(
+            BootRecord(before.boot, kind, list(names.values()), ops, crash, issued, fates, seen, left, before.image)
+        )
         events = (*before.past, *events_of(issued, names, before.boot))
         wall_ns = issued[-1].time_ns if issued else before.wall_ns
         return Before(image, events, before.boot + 1, wall_ns)
@@ -142,7 +156,9 @@ class Retracer:
         image = run.machine.freeze()
         tree = image.tree()
         names = list(run.names.values())
-        out.boots.append(BootRecord(run.before.boot, "run", names, run.ops, None, run.ops, {}, tree, tree))
+        start = run.before.image
+        out.boots.append(BootRecord(run.before.boot, "run", names, run.ops, None, run.ops, {}, tree, tree, start))
+        out.image = image
         events = (*run.before.past, *events_of(run.ops, run.names, run.before.boot))
         if isinstance(run.stuck, Deadlock):
             out.findings.append(Finding(COMPLETES, str(run.stuck), "Deadlock", None, "the machine"))
@@ -161,8 +177,11 @@ class Retracer:
         out.promised = list(at.past)
         out.recovered = at.image.tree()
         for bound in self.spec.laws:
-            found = judge.broken(bound, at)
+            looks: Footprint = []
+            found = judge.broken(bound, at, looks)
             if found is not None:
+                if not out.findings:
+                    out.reads += reads_of(bound.part.name, looks, at.image)
                 out.findings.append(found)
 
 

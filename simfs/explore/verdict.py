@@ -2,7 +2,7 @@
 
 Five words: "violated"; "proved", everything within the scenario was searched; "bounded", everything within a named
 bound; "sampled", that many runs drawn at random; "inconclusive", the budget ended first or something could not be
-judged. A budget that runs out never reads as success. """
+judged. A budget that runs out never reads as success."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from typing import Any
 from simfs.explore.handle import Event
 from simfs.explore.law import Law
 from simfs.explore.plan import NOTHING, Plan
+from simfs.explore.reads import Read
+from simfs.machine.inode import Image
 from simfs.machine.ops import Op
 from simfs.machine.site import Site
 
@@ -120,6 +122,8 @@ class BootRecord:
     """What a reader saw the moment before the end of the boot."""
     left: dict[str, str | bytes]
     """What the disk held after the crash; the same as `seen` when nothing crashed."""
+    start: Image | None = None
+    """The disk at the beginning of the boot; None in a boot that was read from a file."""
 
 
 @dataclass(slots=True)
@@ -150,6 +154,10 @@ class Counterexample:
     path: Path
     token: str
     searched: Searched
+    reads: list[Read] = field(default_factory=list)
+    """What recovery and the broken law looked at, in order."""
+    image: Image | None = None
+    """The disk that the last power loss left, before recovery; without one, what the processes left."""
     replays: int = 0
     """How often the path was run again with the same outcome before it was shown."""
     advisor: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
