@@ -27,7 +27,7 @@ the attributes of a directory therefore tells the worlds of each factor that cha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -40,6 +40,7 @@ Look = tuple[Any, ...]
 Row = tuple[int, tuple[Sequence[int], ...]]
 """A world of a factor, and the ways that are left for each of its open inodes; never none."""
 Rows = tuple[Row, ...]
+EVERYTHING: Look = ("everything",)
 GONE = "not reachable"
 
 
@@ -70,6 +71,8 @@ class Factor:
         """The rows by what the look shows in them, those like the first row's first ways first."""
         if len(rows) == 1 and all(len(places) == 1 for places in rows[0][1]):
             return [rows]
+        if look == EVERYTHING:
+            return _first_alone(rows)
         found: dict[object, list[Row]] = {}
         for row in rows:
             for shown, part in self._shown(row, look):
@@ -79,9 +82,7 @@ class Factor:
     def _shown(self, row: Row, look: Look) -> Iterator[tuple[object, Row]]:
         world = self.worlds[row[0]]
         kind = look[0]
-        if kind == "everything":
-            yield from _each(row)
-        elif kind in ("data", "meta"):
+        if kind in ("data", "meta"):
             named = self._links_and_times(row[0], look[1]) if kind == "meta" else None
             yield from _by_way(row, world, look[1], named, _content if kind == "data" else _attributes)
         elif kind == "links":
@@ -97,14 +98,14 @@ class Factor:
         return node.nlink, node.mtime_ns, node.ctime_ns, at if ino in self.tells_times else -1
 
 
-def _each(row: Row) -> Iterator[tuple[object, Row]]:
-    """Every image of the row by itself."""
-    at, ways = row
-    picks: list[tuple[int, ...]] = [()]
-    for places in ways:
-        picks = [(*pick, place) for pick in picks for place in places]
-    for pick in picks:
-        yield (at, pick), (at, tuple((place,) for place in pick))
+def _first_alone(rows: Rows) -> list[Rows]:
+    """The first image of the rows by itself, and all others in as few products as there are choices that differ."""
+    (at, ways), *others = rows
+    found = []
+    first = tuple((places[0],) for places in ways)
+    for which, places in enumerate(ways):
+        found += [((at, (*first[:which], (place,), *ways[which + 1 :])),) for place in places[1:]]
+    return [((at, first),), *found, *((row,) for row in others)]
 
 
 def _by_way(
@@ -150,6 +151,7 @@ class Undecided:
 
     factors: Sequence[Factor]
     together: Callable[[Sequence[int]], tuple[int, World]]
+    _made: dict[tuple[int, ...], tuple[int, World]] = field(default_factory=dict)
     _concerned: dict[Look, list[int]] = field(default_factory=dict)
 
     def everything(self) -> Block:
@@ -175,15 +177,19 @@ class Undecided:
             ]
         return known
 
-    def representative(self, block: Block) -> Leaf:
-        """The first image of a block."""
+    def representative(self, block: Block, place: int = 0) -> Leaf:
+        """The first image of a block, which loses the most; with -1 the last, which loses the least."""
         chosen: dict[int, int] = {}
         for factor, rows in zip(self.factors, block.rows, strict=True):
-            at, ways = rows[0]
-            for ino, places in zip(factor.worlds[at].namespace.open_inodes, ways, strict=True):
-                chosen[ino] = places[0]
-        number, world = self.together([rows[0][0] for rows in block.rows])
-        return Leaf(number, world, chosen)
+            at, ways = rows[place]
+            for ino, left in zip(factor.worlds[at].namespace.open_inodes, ways, strict=True):
+                chosen[ino] = left[place]
+        places = tuple(rows[place][0] for rows in block.rows)
+        made = self._made.get(places)
+        if made is None:
+            made = self._made[places] = self.together(places)
+        number, world = made
+        return Leaf(world, (number, *(chosen[ino] for ino in world.namespace.open_inodes)))
 
 
 def _with(block: Block, at: int, rows: Rows) -> Block:
@@ -192,16 +198,10 @@ def _with(block: Block, at: int, rows: Rows) -> Block:
 
 @dataclass(slots=True, eq=False)
 class Leaf:
-    """One image, not built yet."""
+    """One image, not built yet. `pick` is as `Disk.image` takes it."""
 
-    number: int
     world: World
-    chosen: Mapping[int, int]
-
-    @property
-    def pick(self) -> Pick:
-        """Its pick, as `Disk.image` takes it."""
-        return (self.number, *(self.chosen[ino] for ino in self.world.namespace.open_inodes))
+    pick: Pick
 
     @property
     def digest(self) -> int:

@@ -35,7 +35,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from simfs.disk.factors import Look, Undecided, undecided
+from simfs.disk.factors import EVERYTHING, Block, Look, Undecided, undecided
 from simfs.disk.model import Disk, Pick
 from simfs.disk.worlds import LEAVES_BOUND, LEAVES_MAX
 from simfs.explore.judge import Judge, event_key
@@ -46,7 +46,6 @@ from simfs.machine.inode import Image
 
 LEAST = 64
 """Crash points with so many leaves, or fewer, are judged eagerly unless the scenario says `lazy=True`."""
-EVERYTHING: Look = ("everything",)
 _ELSEWHERE = frozenset(("acquire", "clock", "history", "lock", "proc", "stamp"))
 """Kinds of resources that are on no disk."""
 
@@ -67,13 +66,24 @@ def looks_of(footprint: Footprint, image: Image) -> tuple[Look, ...]:
     return tuple(found)
 
 
+def split_all(parts: Undecided, block: Block, looks: Sequence[Look]) -> tuple[Block, list[Block]]:
+    """The images of a block that agree with its representative on all looks, and blocks of the others."""
+    others: list[Block] = []
+    for look in looks:
+        block, rest = parts.split(block, look)
+        others += reversed(rest)
+    return block, others
+
+
 @dataclass(slots=True)
 class Lazy:
-    """Judges the images of crash points block by block. `digests` collects those of the images that were judged;
-    `tick` is called now and then, and may raise to end the search."""
+    """Judges the images of crash points block by block. `seen` has the questions that were answered, eagerly or not, as
+    (digest, `rest`); `digests` collects those of the images that were judged; `tick` is called now and then, and may
+    raise to end the search."""
 
     judge: Judge
     searched: Searched
+    seen: set[object]
     digests: set[int]
     tick: Callable[[], None]
     _looks: dict[object, tuple[Look, ...]] = field(default_factory=dict)
@@ -90,9 +100,12 @@ class Lazy:
             return None
         return undecided(disk, -1 if wanted else LEAST)
 
-    def findings(self, disk: Disk, parts: Undecided, at: Before) -> Iterator[tuple[Finding, Pick]]:
-        """Every broken law on any image of a crash point, with the pick of the image that it was found on."""
-        rest = (event_key(at.past), at.boot, at.wall_ns)
+    def findings(self, disk: Disk, parts: Undecided, at: Before, rest: object) -> Iterator[tuple[Finding, Pick]]:
+        """Every broken law on any image of a crash point, with the pick of an image that breaks it: among those that
+        look the same, the one that loses the least.
+
+        `rest` is all that a run depends on besides the image.
+        """
         blocks = [parts.everything()]
         judged = 0
         while blocks:
@@ -103,21 +116,32 @@ class Lazy:
             block = blocks.pop()
             leaf = parts.representative(block)
             key = (leaf.digest, rest)
-            looks = self._looks.get(key)
-            if looks is None:
+            alone = block.count == 1
+            if key not in (self.seen if alone else self._looks):
                 before = Before(leaf.image(), at.past, at.boot + 1, at.wall_ns)
                 self.digests.add(leaf.digest)
-                found, looks = self._run(before)
+                found, looks = (self._run_eagerly if alone else self._run)(before)
                 for finding in found:
-                    yield finding, leaf.pick
-                self._looks[key] = looks
+                    same, _ = split_all(parts, block, looks)
+                    yield finding, parts.representative(same, -1).pick
+                self.seen.add(key)
+                if not alone:
+                    self._looks[key] = looks
                 self.tick()
-            for look in looks:
-                block, others = parts.split(block, look)
-                blocks += reversed(others)
+            block, others = split_all(parts, block, () if alone else self._looks[key])
+            blocks += others
             self.searched.images += block.count
             self.searched.lazy_images += 1
             self.searched.lazy_leaves += block.count
+
+    def _run_eagerly(self, before: Before) -> tuple[Sequence[Finding], tuple[Look, ...]]:
+        """Recover and judge an image that stands for no other: broken laws."""
+        solo = self.judge.recovery(before)
+        if solo is not None:
+            failed = self.judge.recovery_failed(solo)
+            if failed is not None:
+                return [failed], ()
+        return list(self.judge.findings(self.judge.after_recovery(before, solo))), ()
 
     def _run(self, before: Before) -> tuple[Sequence[Finding], tuple[Look, ...]]:
         """Recover and judge one image: broken laws, and what was looked at."""

@@ -91,7 +91,7 @@ class Search:
 
     def __post_init__(self) -> None:
         self.judge = Judge(self.spec, self.attributes, self.searched)
-        self._lazy = Lazy(self.judge, self.searched, self._digests, self.check_time)
+        self._lazy = Lazy(self.judge, self.searched, self._seen, self._digests, self.check_time)
         self._anytime = any(bound.anytime for bound in self.spec.laws)
 
     @property
@@ -212,13 +212,13 @@ class Search:
         self, disk: Disk, following: Op | None, at: Before, cut: tuple[int, ...], during: int, way: Way
     ) -> None:
         """Every image that the disk may leave at this crash point, each distinct one judged once."""
-        parts = self._lazy.undecided(disk, not way.restarts and (way.depth == 1 or self.spec.recover is None))
-        if parts is not None:
-            for found, pick in self._lazy.findings(disk, parts, at):
-                raise Found(Violation(found, way.crashed(Crash(cut, pick, during))))
-            return
         seen, searched = self._seen, self.searched
         rest = (event_key(at.past), at.boot, at.wall_ns, way.depth)
+        parts = self._lazy.undecided(disk, not way.restarts and (way.depth == 1 or self.spec.recover is None))
+        if parts is not None:
+            for found, pick in self._lazy.findings(disk, parts, at, rest):
+                raise Found(Violation(found, way.crashed(Crash(cut, pick, during))))
+            return
         for digest, pick in disk.leaves(following):
             searched.images += 1
             key = (digest, rest)

@@ -4,12 +4,13 @@ Order of size: fewer legs (boots and crashes in recovery), then fewer ops before
 then fewer bytes lost of a torn write, then the earlier pick. What is tried: the search goes deep first, so a violation
 by two power losses is looked for again with one allowed. It visits crash points in order, so the first violation has
 the fewest ops; the survivors at that same crash point are tried in order of size, and the first that breaks the same
-law is taken. """
+law is taken."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from simfs.disk.model import Disk, DiskModel, Pick
@@ -26,6 +27,8 @@ from simfs.machine.ops import Op, Write
 
 TRIES_MAX = 400
 """Leaves that are judged again at most."""
+LEAVES_MAX = 10_000
+"""Crash points with more leaves keep the one that was found, which the search took for losing little."""
 
 
 SHALLOWER_MAX_S = 10.0
@@ -72,7 +75,10 @@ def with_less_lost(
         add(disk, op) if lanes is not None else disk.add(op)
     retracer = Retracer(spec, model, attributes, base)
     tried: set[int] = set()
-    for digest, pick in sorted(disk.leaves(following), key=lambda leaf: loss(disk, leaf[1], following, run.ops)):
+    leaves = list(islice(disk.leaves(following), LEAVES_MAX + 1))
+    if len(leaves) > LEAVES_MAX:
+        return violation
+    for digest, pick in sorted(leaves, key=lambda leaf: loss(disk, leaf[1], following, run.ops)):
         if digest in tried:
             continue
         tried.add(digest)
