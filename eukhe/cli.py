@@ -15,12 +15,14 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from eukhe.entry import serve
+from eukhe import cli_sessions
+from eukhe.entry import Entry, serve
 from eukhe.epochs import NotFound
 from eukhe.epochs import commands as epochs_commands
 from eukhe.epochs import examine as examine_session
 from eukhe.errors import EukheError, StorageNotFound
 from eukhe.json_input import read_json_lines
+from eukhe.sessions.entry import StagingEntry
 from eukhe.storage import Commit, Diagnosis, Storage, examine, read_storage, repair, session_meta
 from eukhe.storage.entry import LogEntry
 
@@ -31,6 +33,11 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(epochs_commands.app, name="epochs")
+app.add_typer(cli_sessions.app, name="sessions")
+app.command(name="sweep")(cli_sessions.sweep_command)
+
+RULES: dict[str, type[Entry]] = {"log": LogEntry, "staging": StagingEntry}
+"""The stores whose rules can be asked."""
 
 Directory = Annotated[str, typer.Argument(metavar="DIR", help="A storage: the directory that holds main.jsonl.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value a line.")]
@@ -107,11 +114,11 @@ def doctor(
 
 
 @app.command()
-def rules(store: Annotated[str, typer.Argument(metavar="STORE", help="Which rules: log.")]) -> None:
+def rules(store: Annotated[str, typer.Argument(metavar="STORE", help=f"Which rules: {', '.join(RULES)}.")]) -> None:
     """Serve a store's rules on standard input and output, one JSON object a line."""
-    if store != "log":
-        raise typer.BadParameter(f"no rules {store!r}; there are: log")
-    serve(LogEntry(), sys.stdin.buffer, sys.stdout.buffer)
+    if store not in RULES:
+        raise typer.BadParameter(f"no rules {store!r}; there are: {', '.join(RULES)}")
+    serve(RULES[store](), sys.stdin.buffer, sys.stdout.buffer)
 
 
 def describe_commit(commit: Commit) -> str:
