@@ -13,7 +13,19 @@ from typing import Any
 
 from scenarios.entries import Entry, Family, Listed, One
 from scenarios.laws import laws
-from scenarios.suites import storage, storage_damage, storage_families, storage_histories, storage_rules
+from scenarios.suites import (
+    epochs_compaction,
+    epochs_damage,
+    epochs_together,
+    log_entry,
+    log_sidecar_histories,
+    log_sidecars,
+    storage,
+    storage_damage,
+    storage_families,
+    storage_histories,
+    storage_rules,
+)
 from scenarios.suites.storage import Wrap, as_it_is
 from simfs.errors import UsageError
 from simfs.explore.scenario import Scenario
@@ -23,7 +35,7 @@ GROUP = "simfs.scenarios"
 
 def scenarios() -> Sequence[Entry]:
     """What this package offers: the suites of eukhe."""
-    return storage_suite()
+    return (*storage_suite(), *sidecars_suite(), log_entry.entry_check(), *epochs_suite())
 
 
 def storage_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:
@@ -43,6 +55,22 @@ def storage_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:
         storage_rules.RULES,
         storage_damage.damage(wrap),
         storage_histories.histories(wrap),
+    )
+
+
+def sidecars_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:
+    """The commit log with sidecars; `wrap` is what a mutant puts between the machine and the store."""
+    return (
+        *(One(named(kind(wrap))) for kind in log_sidecars.SCENARIOS),
+        log_sidecar_histories.histories(wrap),
+    )
+
+
+def epochs_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:
+    """The suite of session epochs; `wrap` is what a mutant puts between the machine and the store."""
+    return (
+        *(One(named(kind(wrap))) for kind in (*epochs_compaction.SCENARIOS, *epochs_together.SCENARIOS)),
+        epochs_damage.rules(wrap),
     )
 
 

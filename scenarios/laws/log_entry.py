@@ -8,13 +8,11 @@ LOG_FFI_ANSWERS = Law(
     "log_ffi_answers",
     "Each request gets the decision that the rule makes, and everything else gets the error form",
     "log entry",
-    planned=True,
 )
 LOG_STEPPER_KEEPS = Law(
     "log_stepper_keeps",
     "A request that is refused leaves the stepper where it was",
     "log entry",
-    planned=True,
 )
 
 LAWS = (LOG_FFI_ANSWERS, LOG_STEPPER_KEEPS)

@@ -94,6 +94,11 @@ def _in_store(frame: Any) -> tuple[str, str]:
     return public, site
 
 
+def call_of_store(frame: Any) -> str:
+    """The public call of a store that a frame is in, "?" outside of the stores."""
+    return _in_store(frame)[0]
+
+
 def removals(runs: Iterable[Callable[[Callable[[Any, str], Any]], None]]) -> list[Mutant]:
     """A mutant for each removable call of some runs, in the order in which they were first seen.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import Any
 
 from scenarios.suites.storage import Wrap, as_it_is
@@ -34,8 +33,8 @@ class Mutant:
 
 
 @contextmanager
-def exchanged(module: ModuleType, name: str, instead: Callable[[Any], Any]) -> Iterator[None]:
-    """Inside the block `module.name` is `instead(what it was)`."""
+def exchanged(module: Any, name: str, instead: Callable[[Any], Any]) -> Iterator[None]:
+    """Inside the block `module.name` (of a module or a class) is `instead(what it was)`."""
     real = getattr(module, name)
     setattr(module, name, instead(real))
     try:

@@ -148,7 +148,7 @@ def _early(plan: Any) -> Any:
     return planned
 
 
-def _marker_first(plan: Any) -> Any:
+def marker_first(plan: Any) -> Any:
     """The line in main.jsonl before the sidecars that it speaks of."""
 
     def planned(*facts: Any) -> Any:
@@ -201,7 +201,7 @@ BY_HAND = (
     Mutant(
         "the marker before the sidecars",
         "rule",
-        broken=_rule("plan_commit", _marker_first),
+        broken=_rule("plan_commit", marker_first),
         made_for=("log_commit_plan", "log_plan_ack_durable"),
     ),
     Mutant(

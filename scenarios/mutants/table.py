@@ -10,17 +10,24 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from scenarios.catalog import storage_suite
+from scenarios.catalog import epochs_suite, sidecars_suite, storage_suite
 from scenarios.checks import Check
-from scenarios.entries import Ask, Entry
-from scenarios.mutants import storage
+from scenarios.entries import Ask, Entry, Family, One
+from scenarios.histories import Histories
+from scenarios.mutants import epochs, log_entry, sidecars, storage
 from scenarios.mutants.mutant import Mutant
+from scenarios.suites.log_entry import entry_check
 from scenarios.suites.storage import Wrap
+from simfs.explore.spec import spec_of
 from simfs.explore.verdict import Verdict
 
 QUICKEST_FIRST = (
     "storage_one_writer", "storage_new_home", "storage_build", "storage_reads", "storage_epoch", "storage_rules",
     "storage_damage", "storage_reopen", "storage_failed", "storage_killed", "storage_histories",
+    "sidecars_epoch", "sidecars_reader", "sidecars_reopen", "sidecars_fault", "sidecars_second_opener",
+    "sidecars_killed", "sidecars_histories",
+    "epochs_rules", "epochs_repair", "epochs_append", "epochs_create", "epochs_compact", "epochs_abandoned",
+    "epochs_old_descriptor", "epochs_fault", "epochs_reader_writer", "epochs_two_compacters", "epochs_killed",
 )  # fmt: skip
 """The order in which the suite is tried on a mutant; what is not named here comes last."""
 
@@ -34,10 +41,15 @@ class Store:
     mutants: Callable[[], list[Mutant]]
 
 
-STORES = (Store("log", storage_suite, storage.mutants),)
+STORES = (
+    Store("log", storage_suite, storage.mutants),
+    Store("log with sidecars", sidecars_suite, sidecars.mutants),
+    Store("log entry", lambda wrap: (entry_check(),), log_entry.mutants),
+    Store("epochs", epochs_suite, epochs.mutants),
+)
 
-MODELS = ("synced-only", "prefix", None)
-"""Disk models in the order in which they are tried, the quickest first; None: all that the store claims."""
+MODELS = ("synced-only", "ext4", "prefix", "scc")
+"""Disk models in the order in which they are tried, the quickest first; only those that an entry claims."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +91,7 @@ def judge(store: Store, mutant: Mutant, only: Sequence[str] = ()) -> Judged:
         for entry in in_order(store.suite(mutant.wrap)):
             if only and not {law.id for law in entry.laws}.intersection(only):
                 continue
-            if isinstance(entry, Check) and disk != MODELS[0]:
+            if not claims(entry, disk):
                 continue
             with mutant.broken():
                 verdict = entry.run(Ask(disk=disk, only=tuple(only)))
@@ -92,6 +104,16 @@ def judge(store: Store, mutant: Mutant, only: Sequence[str] = ()) -> Judged:
                 where = verdict.counterexample.disk if verdict.counterexample else verdict.disk
                 return Judged(mutant, law, entry.name, where, text, elapsed)
     return Judged(mutant, "", "", "", "", time.monotonic() - started)
+
+
+def claims(entry: Entry, disk: str) -> bool:
+    """Whether an entry is to be asked on a disk model: one that it claims; a check of rules once."""
+    if isinstance(entry, Check):
+        return disk == MODELS[0]
+    if isinstance(entry, Histories):
+        return disk in entry.disk
+    first = entry.kind if isinstance(entry, One) else next(entry.members()) if isinstance(entry, Family) else None
+    return first is None or disk in spec_of(first).options["disk"]
 
 
 def in_order(entries: Iterable[Entry]) -> list[Entry]:

@@ -34,10 +34,10 @@ HOME = "/home/me/.eukhe"
 PATH = f"{HOME}/sessions/one"
 MAIN = f"{PATH}/main.jsonl"
 
-CLAIMED = ("scc", "synced-only", "prefix", "ext4", "posix-weakest")
-"""The disk models that the storage claims to survive."""
-CLAIMED_WITHOUT_FLUSHES = tuple(model for model in CLAIMED if model != "posix-weakest")
-"""Those on which a build that has flushed nothing yet is still a log: on `posix-weakest` later lines may come first."""
+CLAIMED = ("scc", "synced-only", "prefix", "ext4")
+"""The disk models that the storage claims to survive. Not `posix-weakest`: there the blocks of an unflushed line survive
+in any subset, so a line that spans two of them may come back with its newline and without its middle. That is damage,
+refused by name, and what was acknowledged before it is still there for `eukhe doctor`."""
 
 TRIED: tuple[Changes, ...] = (
     log_model.SESSION,
@@ -243,7 +243,6 @@ class StorageBuild(StorageScenario):
     """A build without flushes: nothing is promised until its one flush, and everything after it."""
 
     name = "storage_build"
-    disk = CLAIMED_WITHOUT_FLUSHES
 
     def setup(self, m: simfs.Handle) -> None:
         super().setup(m)
