@@ -14,6 +14,7 @@ import pytest
 
 import simfs
 from reports.text import render
+from simfs.explore.judge import without_explanation
 from tests import report_programs
 
 GOLDEN = Path(__file__).parent / "golden" / "reports"
@@ -80,3 +81,10 @@ def test_a_survivor_that_overtook_a_loss_is_named_with_it() -> None:
 def test_a_law_broken_without_a_message_shows_the_line_that_says_so() -> None:
     text = broken(report_programs.RecoveryForgets).text()
     assert "Found:     does not hold: assert file.read() == m.acks[0][1] (in the_name_stays" in text
+
+
+def test_what_pytest_adds_to_a_message_is_left_out() -> None:
+    said = "two were told so\nassert 1 >= 2\n +  where 2 = len([...])\n +    where [...] = m.acks"
+    assert without_explanation(said) == "two were told so"
+    assert without_explanation("assert 1 >= 2\n +  where 2 = len([])") == "assert 1 >= 2"
+    assert without_explanation("one\nand two") == "one\nand two"

@@ -59,6 +59,10 @@ class Handle:
         self._process = process
         self._past = past
 
+    def __repr__(self) -> str:
+        """The same in every run: pytest puts it into the messages of failed assertions."""
+        return "m"
+
     @property
     def system(self) -> SimSystem:
         """The machine's system calls, under the names of os, fcntl and time: for stores that take a `System`."""

@@ -90,8 +90,18 @@ def finding(law: Law, error: BaseException, part: Part) -> Finding:
         raise Inconclusive(f"{part.name}: {error}")
     if not isinstance(error, Exception | Deadlock):
         raise error
-    text = str(error).strip() or "(no message)"
+    text = without_explanation(str(error)).strip() or "(no message)"
     return Finding(law, text, type(error).__name__, raise_site(error), part.name)
+
+
+def without_explanation(message: str) -> str:
+    """A message without what pytest adds to that of an assertion: the assertion again, and where its values came from.
+
+    Those hold addresses of objects, which differ from run to run, and a law says the same with pytest and without.
+    """
+    lines = [line for line in message.split("\n") if not line.startswith(" + ")]
+    added = next((at for at, line in enumerate(lines) if at and line.startswith("assert ")), len(lines))
+    return "\n".join(lines[:added])
 
 
 def raise_site(error: BaseException) -> Site | None:
