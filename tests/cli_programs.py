@@ -93,3 +93,31 @@ def first(root: str) -> None:
 
 steps = [save, first]
 number = 3
+
+
+class UsesSqlite(Keeps):
+    """A law opens a database, which no interposition can simulate."""
+
+    @simfs.law
+    def saved_is_there(self, m: simfs.Handle) -> None:
+        import sqlite3
+
+        sqlite3.connect("/data.db").close()
+
+
+class SwallowsEverything(Keeps):
+    """A process reaches for the real disk and hides what it meets."""
+
+    interpose = False
+
+    @simfs.process
+    def writer(self, m: simfs.Handle) -> None:
+        try:
+            open("/etc/hostname").close()
+        except BaseException:
+            pass
+        m.ack("saved")
+
+    @simfs.law
+    def saved_is_there(self, m: simfs.Handle) -> None:
+        assert m.boot

@@ -114,11 +114,12 @@ def test_a_setup_that_raises_is_told_with_its_error_and_line(simfs: Refused) -> 
     assert "BadSetup inconclusive" in flat
 
 
-def test_a_law_that_reads_the_real_disk_is_told_with_its_line(simfs: Refused) -> None:
-    code, text = simfs("run", f"{PROGRAMS}:LooksOutside")
+@pytest.mark.parametrize("name", ["LooksOutside", "UsesSqlite", "SwallowsEverything"])
+def test_a_reach_for_the_real_disk_is_told_with_its_line_and_never_passed(simfs: Refused, name: str) -> None:
+    code, text = simfs("run", f"{PROGRAMS}:{name}")
     flat = " ".join(text.split())
-    assert code == 3
-    assert "LooksOutside inconclusive" in flat
+    assert code == 3, text
+    assert f"{name} inconclusive" in flat
     assert "cannot be judged" in flat
     assert "cli_programs.py:" in flat
 
