@@ -1,8 +1,12 @@
 """From directory entries to an image: who is reachable, under which names, with how many links.
 
 A disk model decides which entries exist; this turns such a decision into the part of an image that does not depend on
-file contents. `Namespace.build` walks from the root once for each distinct set of entries, drops what no name leads
-to, counts links, and finds parents. Contents and attributes of files are laid on top by the model, one choice each.
+file contents: what no name leads to is dropped, links are counted, parents found. Contents and attributes of files are
+laid on top by the model, one choice each.
+
+Two ways lead to the same answer. Where no directory was moved, only what differs from the base image is looked at
+(`nearby.py`), so that a choice costs what was changed and not what there is. Otherwise, and where there is not much,
+the whole tree is walked.
 """
 
 from __future__ import annotations
@@ -10,10 +14,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from simfs.disk.nearby import Entries, nearby
 from simfs.machine.inode import DIGEST_MASK, Image, Inode
 
-Entries = Mapping[int, dict[str, int]]
-"""Directory inode -> its entries, for every directory whose entries differ from the base image."""
+
+NEAR_FROM = 24
+"""Inodes of an image from which on it pays to look at the difference only."""
 
 
 @dataclass(slots=True, eq=False)
@@ -34,8 +40,25 @@ class Namespace:
         undecided: Mapping[int, object],
         dir_times: Mapping[int, int],
     ) -> Namespace:
-        """Walk from the root. `made` holds inodes that `base` lacks or whose durable state differs from it,
-        `undecided` the ones whose state a choice decides, `dir_times` mtimes of changed directories (ns)."""
+        """`made` holds inodes that `base` lacks or whose durable state differs from it, `undecided` the ones whose
+        state a choice decides, `dir_times` mtimes of changed directories (ns)."""
+        near = nearby(base, entries, made, dir_times) if len(base.inodes) >= NEAR_FROM else None
+        if near is None:
+            return Namespace.walked(base, entries, made, undecided, dir_times)
+        inodes, digest = near
+        open_inodes = tuple(ino for ino in undecided if ino in inodes)
+        digest -= sum(inodes[ino].digest() for ino in open_inodes)
+        return Namespace(inodes, digest & DIGEST_MASK, open_inodes, base)
+
+    @staticmethod
+    def walked(
+        base: Image,
+        entries: Entries,
+        made: Mapping[int, Inode],
+        undecided: Mapping[int, object],
+        dir_times: Mapping[int, int],
+    ) -> Namespace:
+        """The same by a walk from the root."""
         inodes: dict[int, Inode] = {}
         links: dict[int, int] = {}
         parents: dict[int, int] = {}
