@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from simfs.disk.nearby import Entries, nearby
 from simfs.machine.inode import DIGEST_MASK, Image, Inode
 
-
 NEAR_FROM = 24
 """Inodes of an image from which on it pays to look at the difference only."""
 
