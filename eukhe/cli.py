@@ -15,7 +15,8 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from eukhe import cli_sessions
+from eukhe import cli_cron, cli_sessions
+from eukhe.cron.entry import CronEntry
 from eukhe.entry import Entry, serve
 from eukhe.epochs import NotFound
 from eukhe.epochs import commands as epochs_commands
@@ -33,10 +34,11 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(epochs_commands.app, name="epochs")
+app.add_typer(cli_cron.app, name="cron")
 app.add_typer(cli_sessions.app, name="sessions")
 app.command(name="sweep")(cli_sessions.sweep_command)
 
-RULES: dict[str, type[Entry]] = {"log": LogEntry, "staging": StagingEntry}
+RULES: dict[str, type[Entry]] = {"cron": CronEntry, "log": LogEntry, "staging": StagingEntry}
 """The stores whose rules can be asked."""
 
 Directory = Annotated[str, typer.Argument(metavar="DIR", help="A storage: the directory that holds main.jsonl.")]
