@@ -26,7 +26,7 @@ from simfs.machine.ops import Meta, Truncate, Write
 BLOCK = 4096
 GARBAGE = b"\xa5"
 CUTS_MAX = 6
-CONTENTS_MAX = 4096
+CONTENTS_MAX = 1024
 BOUND = f"more than {CUTS_MAX} truncations of a file pending: the last ones decided; {CONTENTS_MAX} contents at most"
 
 
