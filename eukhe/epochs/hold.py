@@ -83,8 +83,8 @@ class Hold:
             raise Io(self.path, why) from error
         self._failure = None
 
-    def load(self) -> None:
-        """Read the current epoch, and make what was read durable.
+    def load(self, durable: bool = False) -> None:
+        """Read the current epoch, and make what was read durable, unless this process has just put it down durably.
 
         The lock is held. Raises what `read_view` raises.
         """
@@ -93,9 +93,10 @@ class Hold:
         if self._log >= 0:
             self.system.close(self._log)
         self._log, self._view, self._length = log, view, view.log.length
-        write_all(self.system, log, view.log.last_line, view.log.length - len(view.log.last_line))
-        self.system.fsync(log)
-        self.system.fsync(self._directory)
+        if not durable:
+            write_all(self.system, log, view.log.last_line, view.log.length - len(view.log.last_line))
+            self.system.fsync(log)
+            self.system.fsync(self._directory)
         self._failure = None
 
     def write_line(self, line: bytes, record: Record) -> None:

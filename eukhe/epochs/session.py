@@ -106,7 +106,7 @@ class Session:
                     raise Io(hold.path, "a session is here already; open it, or choose another id")
                 hold.put(rules.baseline_name(0), data)
                 hold.put(rules.log_name(0), start)
-                hold.load()
+                hold.load(durable=True)
             _flush_all(hold.system, owed)
         return cls(hold)
 
@@ -254,9 +254,10 @@ class Session:
         """
         start = _line(self.path, SessionStart(self._hold.view.slot))
         self._hold.put(rules.baseline_name(epoch), baseline)
-        if not self._has(rules.log_name(epoch)):
+        made = not self._has(rules.log_name(epoch))
+        if made:
             self._hold.put(rules.log_name(epoch), start)
-        self._hold.load()
+        self._hold.load(durable=made)
 
 
 @contextmanager

@@ -14,11 +14,12 @@ changes no byte. What is tried:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import errno
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import simfs
-from eukhe.epochs import Session, User
+from eukhe.epochs import Io, Session, SessionError, User
 from scenarios.checks import Case, Check, Question
 from scenarios.laws import epochs
 from scenarios.suites import epoch_model
@@ -26,6 +27,7 @@ from scenarios.suites.epoch_model import Files
 from scenarios.suites.epochs import DIR, HOME, ID, answer, read_raw
 from scenarios.suites.storage import Wrap, as_it_is
 from simfs.machine.errors import Deadlock
+from simfs.machine.faults import Errno, Fault, FaultySystem, Short, by_count
 from simfs.machine.machine import Machine
 
 BASELINE = b'{"of":1}\n'
@@ -187,22 +189,69 @@ def appended(wrap: Wrap) -> Iterator[Case]:
 
 
 def in_turn(wrap: Wrap) -> Iterator[Case]:
-    """Two hold the session open and append in turn; between them one compacts. Nobody waits, nothing goes astray."""
-    for compacts in (False, True):
-        _, m = _machine(whole(START))
+    """Two hold the session open and append in turn; in between one compacts, or ends a compaction, or repairs. Nobody
+    waits for one who has nothing to do, and nothing goes astray."""
+    for told, log, between in (
+        ("nothing", START, lambda session: None),
+        ("a compaction", START, lambda session: session.compact("so far", {"of": 1})),
+        ("the end of a compaction", START + end(1, "so far"), lambda session: session.resume_compaction()),
+    ):
+        _, m = _machine(whole(log))
         one, other = (Session.open(HOME, ID, system=wrap(m.system, m.process)) for _ in range(2))
+        wrong = None
         try:
-            one.append(User("hello"))
-            if compacts:
-                other.compact("so far", {"of": 1})
-            other.append(User("hello"))
+            between(one)
+            for session in (other, one, other):
+                session.append(User("hello"))
+        except Deadlock:
+            wrong = "one waits for the other, though that has nothing to do"
+        current = f"{int(told != 'nothing')}.jsonl"
+        yield f"two in turn, and {told}", wrong or _lacks(_files(m)[current], START + USER * 3)
+    _, m = _machine({})
+    m.system.rmdir(DIR)
+    with Session.create(HOME, ID, {}, 3, system=wrap(m.system, m.process)) as one:
+        wrong = None
+        try:
+            with Session.open(HOME, ID, system=wrap(m.system, m.process)) as other:
+                other.append(User("hello"))
             one.append(User("hello"))
         except Deadlock:
-            yield "two holders in turn", "the second waits for the first, though that has nothing to do"
-            continue
-        last = START + USER + USER if compacts else START + USER + USER + USER
-        wrong = None if _files(m)[f"{int(compacts)}.jsonl"] == last else f"the files are {_files(m)}"
-        yield f"two holders in turn{' and a compaction' * compacts}", wrong
+            wrong = "one waits for the other, though that has nothing to do"
+        yield "two in turn after a creation", wrong or _lacks(_files(m)["0.jsonl"], START + USER * 2)
+
+
+def _lacks(raw: bytes, wanted: bytes) -> str | None:
+    return None if raw == wanted else f"the log is {raw!r}"
+
+
+def failed(wrap: Wrap) -> Iterator[Case]:
+    """An append whose flush fails, or whose write is short and then fails, is taken back to the byte."""
+    cases: tuple[tuple[str, Sequence[Fault]], ...] = (
+        ("its flush fails", [Errno(("fsync",), code=errno.EIO)]),
+        ("its write fails", [Errno(("pwrite",), code=errno.ENOSPC)]),
+        ("its write is short, then fails", [Short(("pwrite",), keep=9), Errno(("pwrite",), code=errno.ENOSPC)]),
+    )
+    for told, faults in cases:
+        machine, m = _machine(whole(START))
+        faulty = FaultySystem(machine.system, faults, lambda fault, call, count: armed and by_count(fault, call, count))
+        armed = False
+        with Session.open(HOME, ID, system=wrap(faulty, m.process)) as session:
+            before, armed = _files(m), True
+            faulty.counts.clear()
+            try:
+                session.append(User("hello"))
+            except Io:
+                yield told, None if _files(m) == before else f"the files are {_files(m)}"
+            else:
+                yield told, "the caller was told that it is done"
+
+
+def without_errors(cases: Iterator[Case]) -> Iterator[Case]:
+    """The cases, and one more for an error that ends them."""
+    try:
+        yield from cases
+    except SessionError as error:
+        yield "the next case", f"{type(error).__name__}: {error}"
 
 
 def rules(wrap: Wrap = as_it_is) -> Check:
@@ -215,9 +264,10 @@ def rules(wrap: Wrap = as_it_is) -> Check:
             Question(epochs.EPOCH_CARRY, lambda: opened(tails(), wrap)),
             Question(epochs.EPOCH_COUNTS_SPAN, lambda: opened(spreads(), wrap)),
             Question(epochs.EPOCH_SLOT, lambda: opened(slots(), wrap)),
-            Question(epochs.EPOCH_SLOT, lambda: created(wrap)),
-            Question(epochs.EPOCH_APPEND_CURRENT, lambda: appended(wrap)),
-            Question(epochs.EPOCH_APPEND_CURRENT, lambda: in_turn(wrap)),
+            Question(epochs.EPOCH_SLOT, lambda: without_errors(created(wrap))),
+            Question(epochs.EPOCH_APPEND_CURRENT, lambda: without_errors(appended(wrap))),
+            Question(epochs.EPOCH_APPEND_CURRENT, lambda: without_errors(in_turn(wrap))),
+            Question(epochs.EPOCH_ACKED_SURVIVE, lambda: without_errors(failed(wrap))),
             Question(epochs.EPOCH_ACKED_SURVIVE, lambda: opened(spoilt(), wrap)),
         ),
     )

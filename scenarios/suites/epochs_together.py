@@ -5,13 +5,14 @@
 | `epochs_old_descriptor` | one holds the session open and appends, while another compacts it |
 | `epochs_reader_writer` | one compacts, one appends, one reads |
 | `epochs_two_compacters` | two compact at the same time; each begins an epoch of its own |
+| `epochs_two_menders` | two repair a torn line and write |
 | `epochs_two_creators` | two make the session at the same time; one is told that it is there |
 """
 
 from __future__ import annotations
 
 import simfs
-from eukhe.epochs import Io, NotFound, Session, User, read_session
+from eukhe.epochs import Io, NotFound, Session, User, read_session, repair
 from scenarios.laws import epochs
 from scenarios.suites.epochs import DIR, HOME, ID, EpochScenario, ReadingScenario, summary_of
 
@@ -162,6 +163,34 @@ class EpochsTwoCreators(EpochScenario):
         session.close()
 
 
+class EpochsTwoMenders(EpochScenario):
+    """Two processes find a torn last line; both repair it, open, and say something."""
+
+    name = "epochs_two_menders"
+    tried = ("one", "first", "second")
+
+    def setup(self, m: simfs.Handle) -> None:
+        super().setup(m)
+        fd = m.system.open(f"{DIR}/0.jsonl", 0o2001)
+        m.system.write(fd, b'{"type"')
+        m.system.close(fd)
+
+    @simfs.process
+    def first(self, m: simfs.Handle) -> None:
+        self.mend_and_say(m)
+
+    @simfs.process
+    def second(self, m: simfs.Handle) -> None:
+        self.mend_and_say(m)
+
+    def mend_and_say(self, m: simfs.Handle) -> None:
+        """Repair, whether it is needed or not, and say one's name."""
+        repair(DIR, system=self.system(m))
+        with Session.open(HOME, ID, system=self.system(m)) as session:
+            self.say(m, session, m.process)
+
+
 SCENARIOS: tuple[type[EpochScenario], ...] = (
     EpochsOldDescriptor, EpochsReaderWriter, EpochsTwoCompacters, EpochsTwoCreators,
+    EpochsTwoMenders,
 )  # fmt: skip
