@@ -24,11 +24,10 @@ Tree = tuple[tuple[str, object], ...]
 
 @dataclass(frozen=True)
 class Block:
-    """One block in the page cache and on the disk. `space`: allocated; `program`: so by calls of the program."""
+    """One block in the page cache and on the disk. `space`: allocated."""
 
     disk: bytes = b""
     space: bool = False
-    program: bool = False
     readable: bool = False
     dirty: bool = False
     owes: bool = False
@@ -79,7 +78,7 @@ def start(base: Image) -> State:
             data = bytes(node.data)
             count = -(-len(data) // BLOCK)
             state = state.with_file(
-                ino, File(data, (Block(space=True, program=True, readable=True),) * count, len(data))
+                ino, File(data, (Block(space=True, readable=True),) * count, len(data))
             )
             for at in range(count):
                 state = state.put(ino, at, 0, data[at * BLOCK : (at + 1) * BLOCK])
@@ -130,22 +129,11 @@ def closure(states: set[State]) -> set[State]:
 
 
 def find_all_space(state: State, ino: int) -> State:
-    """A call of the program starts writeback of what waits for space, as far as the program can tell."""
-    if not delayed(state, ino):
-        return state
+    """A call of the program starts writeback of what still waits for space."""
     for at, block in enumerate(state.file(ino).blocks):
         if block.dirty and not block.space:
             state = find_space(state, ino, at)
-    file = state.file(ino)
-    blocks = tuple(replace(block, program=block.program or block.space) for block in file.blocks)
-    state = state.log("size", ino, file.disk_size)
-    return state.with_file(ino, replace(file, blocks=blocks))
-
-
-def delayed(state: State, ino: int) -> bool:
-    """Whether, as far as the program's own calls say, some written block waits for space."""
-    file = dict(state.files).get(ino)
-    return file is not None and any((block.dirty or block.readable) and not block.program for block in file.blocks)
+    return state
 
 
 def write(state: State, op: Write) -> State:
@@ -202,11 +190,8 @@ def concerns(entry: tuple[Any, ...], ino: int, data_only: bool) -> bool:
 def flush(state: State, op: Flush) -> State:
     if op.is_dir:
         return replace(state, committed=len(state.sequence))
-    waits = delayed(state, op.ino)
     if op.ino in dict(state.files):
         state = flush_data(state, op.ino)
-    if waits:
-        return replace(state, committed=len(state.sequence))
     last = max((at + 1 for at, e in enumerate(state.sequence) if concerns(e, op.ino, op.data_only)), default=0)
     return replace(state, committed=max(state.committed, last))
 

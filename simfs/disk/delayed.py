@@ -183,11 +183,28 @@ class Blocks:
                 return True
         return False
 
+    def needs_space(self, number: int) -> bool:
+        """Whether the write that is event `number` began a block without space, or lengthened the file in one."""
+        for block in self.dirty:
+            life = self.incarnation(block, number + 1)
+            if (
+                life is not None
+                and life.base is None
+                and any(
+                    version.event == number and (version is life.versions[0] or version.appends)
+                    for version in life.versions
+                )
+            ):
+                return True
+        return False
+
     def flush(self, before: int) -> None:
-        """A flush made the data of the first `before` events durable, except what a failed one left in limbo."""
-        if before and self.delayed(before):
-            self.events[before - 1].allocates = True
-            self._give_space(before, before - 1)
+        """A flush made the data of the first `before` events durable, except what a failed one left in limbo. Space
+        for them was found at the latest by the flush, at the earliest right after the last write that needed any."""
+        needed = [number for number in range(before) if self.needs_space(number)] if self.delayed(before) else []
+        if needed:
+            self.events[needed[-1]].allocates = True
+            self._give_space(before, needed[-1])
         for block in self.dirty:
             life = self.incarnation(block, before)
             if life is not None:

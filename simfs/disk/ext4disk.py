@@ -68,10 +68,9 @@ class Ext4Disk(WorldDisk):
     def _step(self, op: Op, inos: tuple[int, ...], size_inos: tuple[int, ...] = (), finds_space: bool = False) -> Step:
         step = Step(op, inos, size_inos, finds_space)
         sequence = self.sequences.setdefault(self.device(inos[0]), MetadataSequence())
-        for ino in inos:
-            self.last_step[ino, False] = step
-        for ino in size_inos:
-            self.last_step[ino, True] = step
+        if not finds_space:
+            self.last_step.update({(ino, False): step for ino in inos})
+            self.last_step.update({(ino, True): step for ino in size_inos})
         return sequence.add(step)
 
     def add(self, op: Op, covers: Covers | None = None) -> None:
@@ -102,7 +101,8 @@ class Ext4Disk(WorldDisk):
         state = self._state(op.ino)
         step = self._step(op, (op.ino,), (op.ino,) if isinstance(op, Truncate) else ())
         state.add(op, step)
-        if isinstance(op, Write) and state.blocks.events[-1].grows_to:
+        blocks = state.blocks
+        if isinstance(op, Write) and (blocks.events[-1].grows_to or blocks.needs_space(len(blocks.events) - 1)):
             step.size_inos = (op.ino,)
             self.last_step[op.ino, True] = step
 
@@ -122,7 +122,7 @@ class Ext4Disk(WorldDisk):
         """Rules (5) and (6): the call starts writeback of delayed blocks and waits for nothing."""
         state = self.inodes.get(ino)
         if state is not None and state.blocks.delayed(len(state.blocks.events)):
-            state.blocks.allocate(self._step(op, (ino,), (ino,), finds_space=True))
+            state.blocks.allocate(self._step(op, (ino,), finds_space=True))
             state.changed()
 
     def _close(self, op: Close) -> None:
@@ -141,17 +141,21 @@ class Ext4Disk(WorldDisk):
     def _flush_file(self, ino: int, data_only: bool, covers: Covers | None) -> None:
         """Rule (7) for a regular file."""
         state = self.inodes.get(ino)
-        count = 0 if state is None else self._covered(state, covers)
-        if state is not None and state.blocks.delayed(count):
-            self._flush_sequence(state.durable.device, covers)
-        else:
-            last = self._last_covered(ino, data_only, covers)
-            if last is not None:
-                until = last
-                self._cover(self.device(ino), lambda s: s.number <= until.number and happened_before(s.op, until.op))
+        last = self._last_covered(ino, data_only, covers)
+        if last is not None:
+            until = last
+            self._cover(self.device(ino), lambda s: s.number <= until.number and happened_before(s.op, until.op))
         if state is not None:
+            count = self._covered(state, covers)
             state.blocks.flush(count)
+            self._forget_space(state, count)
             state.changed()
+
+    def _forget_space(self, state: Ext4Inode, count: int) -> None:
+        """Steps that only found space for what is durable now say nothing any more."""
+        found = [event.step for event in state.blocks.events[:count] if event.step.finds_space]
+        if found:
+            self.sequences[state.durable.device].drop(found)
 
     def _last_covered(self, ino: int, data_only: bool, covers: Covers | None) -> Step | None:
         """The newest step of the inode that a flush of it waits for and that no flush has covered."""
@@ -159,7 +163,9 @@ class Ext4Disk(WorldDisk):
             last = self.last_step.get((ino, data_only))
             return last if last is not None and not last.done else None
         steps = self.sequences[self.device(ino)].pending if self.device(ino) in self.sequences else []
-        found = [s for s in steps if ino in (s.size_inos if data_only else s.inos) and covers(s.op)]
+        found = [
+            s for s in steps if ino in (s.size_inos if data_only else s.inos) and covers(s.op) and not s.finds_space
+        ]
         return found[-1] if found else None
 
     def _flush_sequence(self, device: int, covers: Covers | None) -> None:

@@ -212,11 +212,8 @@ class Ext4Inode:
         if not life.versions or life.versions[0].event >= kept:
             return [NONE]
         least = life.floor
-        if self.rules.ordered and life.limbo < 0:
-            if life.alloc_event is not None and life.alloc_event < kept:
-                least = max(least, sum(1 for v in life.versions if v.event < life.alloc_event) - 1)
-            elif beyond:
-                least = max(least, 0)
+        if self.rules.ordered and life.limbo < 0 and (beyond or not life.waits_for_space(kept)):
+            least = max(least, 0)
         return [option for option in (NONE, *every) if option >= least]
 
     def _assignments(self, sights: list[_Sight], kept: int) -> Iterator[tuple[int, ...]]:

@@ -71,12 +71,16 @@ class MetadataSequence:
             done = self.pending[: chosen[-1].place + 1]
         else:
             done = [s for s in self.pending if any(s.place <= c.place and happened_before(s.op, c.op) for c in chosen)]
-        for step in done:
+        self.drop(done)
+        return done
+
+    def drop(self, steps: list[Step]) -> None:
+        """These steps are done: they wait for nothing and nothing depends on their fate."""
+        for step in steps:
             step.done = True
         self.pending = [step for step in self.pending if not step.done]
         for place, step in enumerate(self.pending):
             step.place = place
-        return done
 
     def cuts(self) -> Iterator[int]:
         """Every set of pending steps that may survive: none first, all last."""
