@@ -1,4 +1,5 @@
-"""From what a person types to an entry: catalogue names, `module:Scenario`, `file.py:Scenario`, or all of a module.
+"""From what a person types to an entry: a name of the catalogue, a suite (what its names begin with, `storage` for
+`storage_epoch`), `module:Scenario`, `file.py:Scenario`, or all of a module.
 
 A token names its scenario in the same words, so the same search answers both. Whatever cannot be found is a
 `UsageError` that says what was looked for and what is near.
@@ -36,6 +37,9 @@ def entries_for(reference: str) -> list[Entry]:
         return [One(listed[match["name"]].scenario(match["member"]))]
     if reference in listed:
         return [listed[reference]]
+    suite = [entry for name, entry in listed.items() if name.partition("_")[0] == reference]
+    if suite:
+        return suite
     near = get_close_matches(reference, listed, 3, 0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else "simfs list shows what there is."
     raise UsageError(f"no scenario {reference!r}: {hint} Your own are named module:Class or file.py:Class.")

@@ -90,6 +90,14 @@ def test_all_scenarios_of_a_file_run_when_no_class_is_named(simfs: Command) -> N
     assert all(f"\n{name} " in out for name in ("RenameWithoutFlush", "EntryNeverFlushed", "TornLine"))
 
 
+def test_a_suite_is_named_by_what_its_scenarios_begin_with(simfs: Command) -> None:
+    code, out, _ = simfs("run", "storage", "--disk", "scc")
+    assert code == 0
+    assert "\nstorage_epoch " in out
+    assert "\nstorage_histories " in out
+    assert "\nsidecars" not in out
+
+
 def test_several_disk_models_may_be_asked_for(simfs: Command) -> None:
     code, out, _ = simfs("run", f"{PROGRAMS}:Loses", "--disk", "scc,prefix")
     assert code == 1

@@ -59,7 +59,7 @@ def test_two_commands_set_up_and_do_the_main_job_and_the_tests() -> None:
     commands = [line for line in blocks("sh")[0].split("\n") if line and not line.startswith("#")]
     assert len(commands) == 2
     assert all(command.startswith("python3 -m venv .venv && .venv/bin/pip install -q -e ") for command in commands)
-    assert commands[0].endswith("simfs run")
+    assert commands[0].endswith("simfs run storage")
     assert "pytest" in commands[1]
 
 

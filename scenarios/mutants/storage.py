@@ -90,7 +90,7 @@ class FillsUpTornTails(Wrapped):
         data: bytes = self.system.pread(fd, n, offset)
         tail = data[data.rfind(b"\n") + 1 :]
         try:
-            json.loads(tail)
+            json.loads(tail.decode())
         except ValueError:
             return data
         return data + b"\n"
