@@ -14,7 +14,7 @@ from typing import Any
 
 import simfs
 from eukhe.epochs import EpochEnd, Io, Session, User, files, hold, rules
-from eukhe.epochs.records import encode_record
+from eukhe.epochs.records import decode_record, encode_record
 from scenarios.mutants.calls import removals
 from scenarios.mutants.mutant import Mutant, Wrapped, exchanged
 from scenarios.mutants.storage import FillsUpTornTails, LateFlush
@@ -35,10 +35,7 @@ ACCEPTED: dict[str, str] = {}
 def mutants() -> list[Mutant]:
     """All of them, those made by machine first."""
     made = removals((_create, _compact, _resume, _abandoned, _repair, _failed))
-    named = [
-        replace(one, made_for=MADE_FOR.get(one.kind, ()), accepted=ACCEPTED.get(one.name, ""))
-        for one in made
-    ]
+    named = [replace(one, made_for=MADE_FOR.get(one.kind, ()), accepted=ACCEPTED.get(one.name, "")) for one in made]
     return [*named, *BY_HAND]
 
 
@@ -126,7 +123,7 @@ def _removes_first(begin: Any) -> Any:
 
 
 def _clears_first(begin: Any) -> Any:
-    """The old log is emptied before the new epoch is durable: its end is kept, its records are taken to be summed up."""
+    """The old log is emptied before the new epoch is durable; only its end is kept."""
 
     def begun(self: Session, epoch: int, baseline: bytes) -> None:
         held = self._hold
@@ -189,7 +186,7 @@ def _records(real: Any) -> Any:
     def read(system: Any, path: str) -> files.LogFile:
         data = files.read_whole(system, path)
         whole = data[: data.rfind(b"\n") + 1]
-        found = [files.decode_record(line) for line in whole.split(b"\n")[:-1]]
+        found = [decode_record(line) for line in whole.split(b"\n")[:-1]]
         return files.LogFile(found, len(whole), whole.splitlines(keepends=True)[-1] if whole else b"")
 
     return read

@@ -26,8 +26,9 @@ QUICKEST_FIRST = (
     "storage_damage", "storage_reopen", "storage_failed", "storage_killed", "storage_histories",
     "sidecars_epoch", "sidecars_reader", "sidecars_reopen", "sidecars_fault", "sidecars_second_opener",
     "sidecars_killed", "sidecars_histories",
-    "epochs_rules", "epochs_repair", "epochs_append", "epochs_create", "epochs_compact", "epochs_abandoned",
-    "epochs_old_descriptor", "epochs_fault", "epochs_reader_writer", "epochs_two_compacters", "epochs_killed",
+    "epochs_new_home", "epochs_moved", "epochs_repair", "epochs_two_menders", "epochs_append", "epochs_create",
+    "epochs_compact", "epochs_abandoned", "epochs_rules", "epochs_old_descriptor", "epochs_fault",
+    "epochs_reader_writer", "epochs_two_compacters", "epochs_killed",
 )  # fmt: skip
 """The order in which the suite is tried on a mutant; what is not named here comes last."""
 

@@ -14,7 +14,6 @@ The scenarios themselves are in `epochs_compaction` (one process at a time), `ep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import simfs
@@ -44,7 +43,7 @@ class EpochScenario(simfs.Scenario):
     disk = CLAIMED
     wrap: Wrap
     """What a mutant puts between the machine and the store."""
-    tried: Sequence[str] = ("one", "zwei é", "three")
+    tried: tuple[str, ...] = ("one", "zwei é", "three")
     made_before = True
     """Whether `setup` makes the session."""
 

@@ -155,7 +155,9 @@ def _told(steps: tuple[rules.Step, ...]) -> Any:
 
 def _is(value: Any, fields: dict[str, str]) -> bool:
     """Whether a value is an object of exactly these fields."""
-    return isinstance(value, dict) and value.keys() == fields.keys() and all(_has(value[f], k) for f, k in fields.items())
+    return (
+        isinstance(value, dict) and value.keys() == fields.keys() and all(_has(value[f], k) for f, k in fields.items())
+    )
 
 
 def _has(value: Any, kind: str) -> bool:
@@ -211,8 +213,8 @@ def bad_lines() -> Iterator[bytes]:
         yield from _other_fields(op, args)
     for line in (b"\n", b"[]\n", b"null\n", b"{}\n", b'"open"\n', b"[" * 3000 + b"\n", b"1e999\n", b"\xef\xbb\xbf{}\n"):
         yield line
-    for number in (None, "1", 1.5, True, [], -1, 2**70):
-        yield line_of("close", {}, number)
+    numbers: tuple[Any, ...] = (None, "1", 1.5, True, [], -1, 2**70)
+    yield from (line_of("close", {}, number) for number in numbers)
 
 
 def _other_fields(op: str, args: dict[str, Any]) -> Iterator[bytes]:
@@ -222,8 +224,8 @@ def _other_fields(op: str, args: dict[str, Any]) -> Iterator[bytes]:
         yield line_of(op, args_of_another_kind)
     for field in args:
         yield line_of(op, {name: value for name, value in args.items() if name != field})
-        for other in (None, True, -1, 1.5, "x", ["x"], [1], {}, {"x": "y"}, [{}]):
-            yield line_of(op, args | {field: other})
+        others: tuple[Any, ...] = (None, True, -1, 1.5, "x", ["x"], [1], {}, {"x": "y"}, [{}])
+        yield from (line_of(op, args | {field: other}) for other in others)
 
 
 def spoilt(answer: Answer) -> Iterator[Case]:

@@ -91,7 +91,7 @@ def differs_at(found: list[Changes], wanted: list[Changes]) -> str:
 
 
 def commits(count: int) -> str:
-    """"no commit", "1 commit", "3 commits"."""
+    """ "no commit", "1 commit", "3 commits"."""
     return "no commit" if count == 0 else f"{count} commit{'s' * (count > 1)}"
 
 
