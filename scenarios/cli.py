@@ -15,7 +15,7 @@ import textwrap
 import traceback
 from collections.abc import Callable
 from functools import wraps
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +26,7 @@ from scenarios import resolve
 from scenarios.catalog import catalogue, where_judged
 from scenarios.entries import Ask, Entry
 from scenarios.laws import laws
+from scenarios.publish import Places, check_places, document_of, publish, say_published
 from scenarios.session import Session
 from simfs.errors import SimfsError, UsageError
 from simfs.explore.outcomes import outcomes as possible_outcomes
@@ -33,6 +34,9 @@ from simfs.explore.token import parse
 from simfs.explore.verdict import Counterexample, Verdict
 from simfs.machine.errors import Deadlock, NotSimulated, StepLimit
 from simfs.patch import EscapedToHost
+
+if TYPE_CHECKING:
+    from scenarios.mutants.table import Judged
 
 app = typer.Typer(
     name="simfs",
@@ -52,6 +56,9 @@ Names = Annotated[
 Program = Annotated[
     str, typer.Argument(help="A function of a file or module; it takes a directory.", metavar="FILE:FUNCTION")
 ]
+Report = Annotated[str | None, typer.Option(help="Write an HTML page and the JSON there.", metavar="DIR")]
+Junit = Annotated[str | None, typer.Option(help="Write JUnit XML there.", metavar="FILE")]
+Github = Annotated[bool, typer.Option("--github", help="Annotations, and the step summary of GitHub Actions.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")]
 
 _UNITS_S = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
@@ -105,8 +112,13 @@ def run(
     law: Annotated[list[str] | None, typer.Option(help="Judge only this law (may be given again).")] = None,
     mutants: Annotated[bool, typer.Option("--mutants", help="Then break the stores: which law notices?")] = False,
     as_json: Json = False,
+    report: Report = None,
+    junit: Junit = None,
+    github: Github = False,
 ) -> None:
     """Search scenarios, all of them when none is named, and end with a table."""
+    places = Places(report, junit, github)
+    check_places(places)
     ask = Ask(_models(disk), _seconds(budget), seed, tuple(law or ()))
     _check_laws(ask)
     entries: list[Entry] = []
@@ -120,9 +132,12 @@ def run(
         _print_verdicts(verdicts, session.interrupted)
         if not names:
             print(_law_counts(where_judged(catalogue())))
-    code = session.exit_code
+    code, judged = session.exit_code, None
     if mutants and not session.interrupted:
-        code = max(code, _mutants())
+        judged = _judge_mutants()
+        code = max(code, _all_accounted(judged))
+    if places.wanted:
+        say_published(publish(document_of(verdicts, session.entries, judged), places), as_json)
     raise typer.Exit(code)
 
 
@@ -130,7 +145,7 @@ def run(
 @ends_on_ctrl_c
 def mutants_(store: Annotated[str | None, typer.Argument(help="Only this store's.", metavar="STORE")] = None) -> None:
     """Break the stores in every way that is known, and show which law notices each."""
-    raise typer.Exit(_mutants(store))
+    raise typer.Exit(_all_accounted(_judge_mutants(store)))
 
 
 @app.command()
@@ -194,7 +209,7 @@ def _print_verdicts(verdicts: list[Verdict], interrupted: bool) -> None:
         print("interrupted: what was not reached is not in the table")
 
 
-def _mutants(store: str | None = None) -> int:
+def _judge_mutants(store: str | None = None) -> list[Judged]:
     from scenarios.mutants.table import STORES, judge_all, table
 
     stores = [one for one in STORES if store in (None, one.name)]
@@ -202,6 +217,10 @@ def _mutants(store: str | None = None) -> int:
         raise UsageError(f"no store {store!r} has mutants; there are {', '.join(one.name for one in STORES)}")
     judged = judge_all(lambda name: print(name, file=sys.stderr, flush=True), stores)
     print("\n".join(table(judged)))
+    return judged
+
+
+def _all_accounted(judged: list[Judged]) -> int:
     return 0 if all(outcome.accounted for outcome in judged) else 1
 
 
