@@ -2,9 +2,9 @@
 
 (1) Metadata is one sequence for each filesystem, and a prefix of it survives (any set closed under happens-before where
     several processes ran): entries, inodes, truncations, attributes, times, and sizes once space was found.
-(2) A new or growing file has its old size, its own, or one between that ends a block (where a write left a gap, also one
-    that ended the bytes before it), holding a block prefix of its data and then NULs. That holds under a new name, in a
-    renamed directory, after link or EXCHANGE just the same.
+(2) A new or growing file has its old size, its own, or one between that ends a block, or the bytes before a gap, and
+    holds a block prefix of its data and then NULs. That holds under a new name, in a renamed directory, after link or
+    EXCHANGE just the same.
 (3) An append into a last block that has space and is partly filled puts its size, up to the block's end, into the
     sequence at once; the data follow when they will: NULs until then.
 (4) Overwritten blocks are ordered with nothing; each is old or new as a whole. `tear=sector`: at most one block of an
