@@ -16,6 +16,7 @@ from scenarios.laws import laws
 from scenarios.suites import (
     epochs_compaction,
     epochs_damage,
+    epochs_repair,
     epochs_together,
     log_entry,
     log_sidecar_histories,
@@ -68,8 +69,9 @@ def sidecars_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:
 
 def epochs_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:
     """The suite of session epochs; `wrap` is what a mutant puts between the machine and the store."""
+    kinds = (*epochs_compaction.SCENARIOS, *epochs_repair.SCENARIOS, *epochs_together.SCENARIOS)
     return (
-        *(One(named(kind(wrap))) for kind in (*epochs_compaction.SCENARIOS, *epochs_together.SCENARIOS)),
+        *(One(named(kind(wrap))) for kind in kinds),
         epochs_damage.rules(wrap),
     )
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from eukhe.storage import Storage
 from scenarios.histories import Broken
 from tests import kill9
 
@@ -27,9 +29,9 @@ def test_two_hundred_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) ->
 
 
 def made(tmp_path: Path) -> kill9.Experiment:
-    experiment = kill9.Experiment(str(tmp_path / "one"), kill9.random.Random(0))
+    experiment = kill9.Experiment(str(tmp_path / "one"), random.Random(0))
     experiment.begin()
-    with kill9.Storage.open(tmp_path / "one" / "sessions" / "one", home=tmp_path / "one") as storage:
+    with Storage.open(tmp_path / "one" / "sessions" / "one", home=tmp_path / "one") as storage:
         for number in range(1, 7):
             storage.commit(kill9.changes_of(number))
     experiment.promised = 6

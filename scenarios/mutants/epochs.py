@@ -19,7 +19,8 @@ from scenarios.mutants.calls import removals
 from scenarios.mutants.mutant import Mutant, Wrapped, exchanged
 from scenarios.mutants.storage import FillsUpTornTails, LateFlush
 from scenarios.suites.epochs import HOME, ID, EpochScenario
-from scenarios.suites.epochs_compaction import EpochsAbandoned, EpochsCompact, EpochsCreate, EpochsRepair
+from scenarios.suites.epochs_compaction import EpochsAbandoned, EpochsCompact, EpochsCreate
+from scenarios.suites.epochs_repair import EpochsRepair
 from scenarios.suites.storage import Wrap, as_it_is
 from simfs.machine.faults import Errno, FaultySystem
 from simfs.machine.machine import Machine

@@ -7,7 +7,7 @@ any disk model that the store claims, must be accounted for: it is accepted with
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from scenarios.catalog import epochs_suite, sidecars_suite, storage_suite
@@ -27,10 +27,17 @@ QUICKEST_FIRST = (
     "sidecars_epoch", "sidecars_reader", "sidecars_reopen", "sidecars_fault", "sidecars_second_opener",
     "sidecars_killed", "sidecars_histories",
     "epochs_new_home", "epochs_moved", "epochs_repair", "epochs_two_menders", "epochs_append", "epochs_create",
-    "epochs_compact", "epochs_abandoned", "epochs_rules", "epochs_old_descriptor", "epochs_fault",
-    "epochs_reader_writer", "epochs_two_compacters", "epochs_killed",
+    "epochs_compact", "epochs_abandoned", "epochs_rules", "epochs_old_descriptor", "epochs_killed", "epochs_fault",
+    "epochs_two_compacters", "epochs_reader_writer",
 )  # fmt: skip
 """The order in which the suite is tried on a mutant; what is not named here comes last."""
+SLOW = frozenset({
+    "sidecars_reader", "sidecars_fault", "sidecars_second_opener", "sidecars_killed", "sidecars_fault_killed",
+    "sidecars_build", "sidecars_long", "epochs_rules", "epochs_old_descriptor", "epochs_killed", "epochs_fault",
+    "epochs_two_compacters", "epochs_two_compactions", "epochs_three_losses", "epochs_reader_writer",
+    "epochs_two_creators",
+})  # fmt: skip
+"""What is tried on every disk model only when all that is quick has noticed nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,23 +95,28 @@ def judge_all(tell: Callable[[str], None] = lambda name: None, stores: Sequence[
 def judge(store: Store, mutant: Mutant, only: Sequence[str] = ()) -> Judged:
     """Run a store's suite on a mutant until one of `only` (any law when empty) is broken."""
     started = time.monotonic()
-    for disk in MODELS:
-        for entry in in_order(store.suite(mutant.wrap)):
-            if only and not {law.id for law in entry.laws}.intersection(only):
-                continue
-            if not claims(entry, disk):
-                continue
-            with mutant.broken():
-                verdict = entry.run(Ask(disk=disk, only=tuple(only)))
-            law = broken_law(verdict)
-            if law and (not only or law in only):
-                text = verdict.reason
-                if verdict.counterexample is not None:
-                    text = verdict.counterexample.finding.message
-                elapsed = time.monotonic() - started
-                where = verdict.counterexample.disk if verdict.counterexample else verdict.disk
-                return Judged(mutant, law, entry.name, where, text, elapsed)
+    for entry, disk in trials(store.suite(mutant.wrap)):
+        if only and not {law.id for law in entry.laws}.intersection(only):
+            continue
+        with mutant.broken():
+            verdict = entry.run(Ask(disk=disk, only=tuple(only)))
+        law = broken_law(verdict)
+        if law and (not only or law in only):
+            text = verdict.reason
+            if verdict.counterexample is not None:
+                text = verdict.counterexample.finding.message
+            elapsed = time.monotonic() - started
+            where = verdict.counterexample.disk if verdict.counterexample else verdict.disk
+            return Judged(mutant, law, entry.name, where, text, elapsed)
     return Judged(mutant, "", "", "", "", time.monotonic() - started)
+
+
+def trials(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:
+    """Each entry on each disk model that it claims: the quick ones on all models, then the slow ones."""
+    ordered = in_order(entries)
+    for slow in (False, True):
+        for disk in MODELS:
+            yield from ((one, disk) for one in ordered if (one.name in SLOW) == slow and claims(one, disk))
 
 
 def claims(entry: Entry, disk: str) -> bool:

@@ -8,12 +8,13 @@ and compare a real open with what `epoch_model` makes of the same bytes.
 A crash may leave a last line torn. Then `open` refuses with the file and the line, `repair` cuts it, and `open` is
 tried again: a law checks that this is so and that nothing else ever stands in the way.
 
-The scenarios themselves are in `epochs_compaction` (one process at a time), `epochs_together` (several) and
-`epochs_damage` (what no crash can leave).
+The scenarios themselves are in `epochs_compaction` (one process at a time), `epochs_repair`, `epochs_together`
+(several), and `epochs_damage` (what no crash can leave).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import simfs
@@ -40,7 +41,7 @@ class EpochScenario(simfs.Scenario):
     """What the scenarios share. `tried` are the texts that somebody may say, in the order in which they are said."""
 
     interpose = False
-    disk = CLAIMED
+    disk: str | Sequence[str] = CLAIMED
     wrap: Wrap
     """What a mutant puts between the machine and the store."""
     tried: tuple[str, ...] = ("one", "zwei é", "three")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 
 import simfs
@@ -224,6 +225,17 @@ def _lacks(raw: bytes, wanted: bytes) -> str | None:
     return None if raw == wanted else f"the log is {raw!r}"
 
 
+@dataclass
+class Switch:
+    """Whether faults strike already."""
+
+    on: bool = False
+
+    def decide(self, fault: Fault, call: str, count: int) -> bool:
+        """By the count of matching calls, once it is on."""
+        return self.on and by_count(fault, call, count)
+
+
 def failed(wrap: Wrap) -> Iterator[Case]:
     """An append whose flush fails, or whose write is short and then fails, is taken back to the byte."""
     cases: tuple[tuple[str, Sequence[Fault]], ...] = (
@@ -233,10 +245,10 @@ def failed(wrap: Wrap) -> Iterator[Case]:
     )
     for told, faults in cases:
         machine, m = _machine(whole(START))
-        faulty = FaultySystem(machine.system, faults, lambda fault, call, count: armed and by_count(fault, call, count))
-        armed = False
+        switch = Switch()
+        faulty = FaultySystem(machine.system, faults, switch.decide)
         with Session.open(HOME, ID, system=wrap(faulty, m.process)) as session:
-            before, armed = _files(m), True
+            before, switch.on = _files(m), True
             faulty.counts.clear()
             try:
                 session.append(User("hello"))

@@ -1,4 +1,4 @@
-"""The check `log_entry`: what `eukhe rules log` answers, byte for byte, to good lines, bad lines and lines out of place.
+"""The check `log_entry`: what `eukhe rules log` answers, byte for byte, to good lines, bad ones and ones out of place.
 
 A request is what a person reads off the protocol: an object of exactly `id`, `op`, `args`; each operation has its
 fields and their types; each state takes its operations. `wanted` says so with `json` and asks the rules themselves for
@@ -211,8 +211,7 @@ def bad_lines() -> Iterator[bytes]:
                 yield good[:at] + byte + good[at + 1 :]
         yield from (good[:-1] + rest for rest in (b"", b"x\n", b" {}\n", good, b"\r\n", b"  \n"))
         yield from _other_fields(op, args)
-    for line in (b"\n", b"[]\n", b"null\n", b"{}\n", b'"open"\n', b"[" * 3000 + b"\n", b"1e999\n", b"\xef\xbb\xbf{}\n"):
-        yield line
+    yield from (b"\n", b"[]\n", b"null\n", b"{}\n", b'"open"\n', b"[" * 3000 + b"\n", b"1e999\n", b"\xef\xbb\xbf{}\n")
     numbers: tuple[Any, ...] = (None, "1", 1.5, True, [], -1, 2**70)
     yield from (line_of("close", {}, number) for number in numbers)
 

@@ -35,7 +35,7 @@ from scenarios.suites.log_model import Changes
 from scenarios.suites.storage import CLAIMED, HOME, PATH, StorageScenario
 from simfs.machine.faults import Errno, Short
 
-SIDECARS_CLAIMED = ("scc", "synced-only", "prefix", "ext4")
+SIDECARS_CLAIMED = CLAIMED
 """The disk models that a storage with sidecars claims to survive."""
 
 FAULTS = (
