@@ -8,14 +8,16 @@ what is left when every schedule is taken by itself, as if one process had made 
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import simfs
 from simfs.disk.model import DiskModel
 from simfs.disk.models import models_named
 from simfs.machine.inode import Image
@@ -103,3 +105,45 @@ def test_one_disk_with_clocks_leaves_what_all_schedules_leave(name: str, first: 
     every = [left(model, order, clocks=False) for order in schedules(one, other)]
     for order in ([*one, *other], [*other, *one]):
         assert left(model, order, clocks=True) == set().union(*every)
+
+
+class Appenders(simfs.Scenario):
+    """Two processes append to one log; the law only writes down what it finds."""
+
+    found: ClassVar[set[bytes]] = set()
+
+    def setup(self, m: Any) -> None:
+        open("/log", "wb").close()
+
+    def append(self, data: bytes) -> None:
+        fd = os.open("/log", os.O_WRONLY | os.O_APPEND)
+        os.write(fd, data)
+        os.close(fd)
+
+    @simfs.process
+    def one(self, m: Any) -> None:
+        self.append(b"aa")
+
+    @simfs.process
+    def two(self, m: Any) -> None:
+        self.append(b"bb")
+
+    @simfs.law
+    def note(self, m: Any) -> None:
+        self.found.add(open("/log", "rb").read())
+
+
+@pytest.mark.parametrize(
+    ("disk", "after_one"),
+    [
+        ("scc", [b"", b"aa", b"aabb"]),
+        ("synced-only", [b"", b"aabb"]),
+        ("prefix", [b"", b"a", b"aa", b"aab", b"aabb"]),
+        ("ext4", [b"", b"aa", b"\0\0", b"aabb", b"aa\0\0", b"\0\0\0\0"]),
+    ],
+)
+def test_each_append_of_two_processes_lands_whole_at_the_end_it_found(disk: str, after_one: list[bytes]) -> None:
+    Appenders.found.clear()
+    assert simfs.explore(Appenders, disk=disk, lazy=False).status == "proved"
+    swapped = [data.replace(b"a", b"c").replace(b"b", b"a").replace(b"c", b"b") for data in after_one]
+    assert Appenders.found == {*after_one, *swapped}

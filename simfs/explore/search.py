@@ -33,7 +33,7 @@ from simfs.explore.stage import Before
 from simfs.explore.strategy import Runs
 from simfs.explore.verdict import COUNTS, Crash, Finding, Leg, Path, Searched
 from simfs.machine.errors import Deadlock, StepLimit
-from simfs.machine.ops import Flush, FlushAll, HistoryOp, Op, Write
+from simfs.machine.ops import FailedFlush, Flush, FlushAll, HistoryOp, Op, Write
 
 
 class OutOfBudget(Exception):
@@ -281,7 +281,7 @@ class Search:
 
 def add(disk: Disk, op: Op) -> None:
     """Issue an op of a run with several processes: a flush covers what happens before it."""
-    if isinstance(op, Flush | FlushAll):
+    if isinstance(op, Flush | FlushAll | FailedFlush):
         disk.add(op, lambda earlier: happens_before(earlier, op))
     else:
         disk.add(op)
