@@ -39,6 +39,7 @@ from simfs.machine.ops import Ack, Close, Effect, FailedFlush, Flush, FlushAll, 
 from simfs.machine.site import Site
 
 WRONG_ORDER = "the order of the writes is wrong"
+NO_DIRECTORIES = "the order of the writes is wrong, or it takes the flush of a directory, which this system refuses"
 MAY_FAIL = "it takes a flush that fails, and an added one may fail like any other"
 SILENT = (Flush, FlushAll, FailedFlush, Note, Lock, Close)
 """Ops that nothing has to be durable before."""
@@ -174,7 +175,8 @@ def _find(trials: Trials) -> Advice | None:
     kinds = {"file"} if not trials.flushes_directories else {"file", "directory", "source directory"}
     candidates = list(dict.fromkeys(flush for op in ops for flush in flushes_after(op) if flush.what in kinds))
     if not candidates or not trials.holds(tuple(candidates)):
-        return Advice(trials.model.name, searches=trials.count)
+        why = WRONG_ORDER if trials.flushes_directories else NO_DIRECTORIES
+        return Advice(trials.model.name, searches=trials.count, why=why)
     added, smallest = _smallest(trials, candidates)
     causes = tuple(cause for flush in added for cause in _causes(trials, ops, added, flush))
     return Advice(trials.model.name, added, causes, smallest, searches=trials.count)
