@@ -26,6 +26,7 @@ from eukhe.json_input import read_json_lines
 from eukhe.sessions.entry import StagingEntry
 from eukhe.storage import Commit, Diagnosis, Storage, examine, read_storage, repair, session_meta
 from eukhe.storage.entry import LogEntry
+from eukhe.tree.entry import TreeEntry
 
 app = typer.Typer(
     help="Keep sessions in files that survive a power loss.",
@@ -38,7 +39,7 @@ app.add_typer(cli_cron.app, name="cron")
 app.add_typer(cli_sessions.app, name="sessions")
 app.command(name="sweep")(cli_sessions.sweep_command)
 
-RULES: dict[str, type[Entry]] = {"cron": CronEntry, "log": LogEntry, "staging": StagingEntry}
+RULES: dict[str, type[Entry]] = {"cron": CronEntry, "log": LogEntry, "staging": StagingEntry, "tree": TreeEntry}
 """The stores whose rules can be asked."""
 
 Directory = Annotated[str, typer.Argument(metavar="DIR", help="A storage: the directory that holds main.jsonl.")]

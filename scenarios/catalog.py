@@ -28,6 +28,8 @@ from scenarios.suites import (
     storage_rules,
 )
 from scenarios.suites.storage import Wrap, as_it_is
+from scenarios.suites.tree import entry_suite as tree_entry_suite
+from scenarios.suites.tree import tree_suite
 from simfs.errors import UsageError
 from simfs.explore.scenario import Scenario
 
@@ -36,7 +38,14 @@ GROUP = "simfs.scenarios"
 
 def scenarios() -> Sequence[Entry]:
     """What this package offers: the suites of eukhe."""
-    return (*storage_suite(), *sidecars_suite(), log_entry.entry_check(), *epochs_suite())
+    return (
+        *storage_suite(),
+        *sidecars_suite(),
+        log_entry.entry_check(),
+        *epochs_suite(),
+        *tree_suite(),
+        *tree_entry_suite(),
+    )
 
 
 def storage_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:

@@ -14,10 +14,12 @@ from scenarios.catalog import epochs_suite, sidecars_suite, storage_suite
 from scenarios.checks import Check
 from scenarios.entries import Ask, Entry, Family, One
 from scenarios.histories import Histories
-from scenarios.mutants import epochs, log_entry, sidecars, storage
+from scenarios.mutants import epochs, log_entry, sidecars, storage, tree, tree_entry
 from scenarios.mutants.mutant import Mutant
 from scenarios.suites.log_entry import entry_check
 from scenarios.suites.storage import Wrap
+from scenarios.suites.tree import entry_suite as tree_entry_suite
+from scenarios.suites.tree import tree_suite
 from simfs.explore.spec import spec_of
 from simfs.explore.verdict import Verdict
 
@@ -35,7 +37,7 @@ SLOW = frozenset({
     "sidecars_reader", "sidecars_fault", "sidecars_second_opener", "sidecars_killed", "sidecars_fault_killed",
     "sidecars_build", "sidecars_long", "epochs_rules", "epochs_old_descriptor", "epochs_killed", "epochs_fault",
     "epochs_two_compacters", "epochs_two_compactions", "epochs_three_losses", "epochs_reader_writer",
-    "epochs_two_creators",
+    "epochs_two_creators", "tree_core_four",
 })  # fmt: skip
 """What is tried on every disk model only when all that is quick has noticed nothing."""
 
@@ -54,6 +56,8 @@ STORES = (
     Store("log with sidecars", sidecars_suite, sidecars.mutants),
     Store("log entry", lambda wrap: (entry_check(),), log_entry.mutants),
     Store("epochs", epochs_suite, epochs.mutants),
+    Store("tree", tree_suite, tree.mutants),
+    Store("tree entry", tree_entry_suite, tree_entry.mutants),
 )
 
 MODELS = ("synced-only", "ext4", "prefix", "scc")

@@ -1,0 +1,47 @@
+"""The suite `tree`: proved in every small case, with exact counts, and every law is broken by a mutant made for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from scenarios.entries import Ask
+from scenarios.mutants import tree, tree_entry
+from scenarios.mutants.table import Store, judge
+from scenarios.suites import tree_cases, tree_core
+from scenarios.suites.tree import entry_suite, tree_suite
+
+STORES = (Store("tree", tree_suite, tree.mutants), Store("tree entry", entry_suite, tree_entry.mutants))
+MADE = [(store, mutant) for store in STORES for mutant in store.mutants()]
+ENTRIES = (*tree_suite(), *entry_suite())
+
+
+@pytest.mark.parametrize(
+    ("name", "cases"),
+    [("tree_model", 301_492), ("tree_core", 50_701), ("tree_core_four", 550_244), ("tree_entry", 52_229)],
+)
+def test_every_small_case_is_proved(name, cases):
+    (entry,) = (entry for entry in ENTRIES if entry.name == name)
+    verdict = entry.run(Ask())
+    assert verdict.status == "proved", verdict.reason
+    assert verdict.searched.executions == cases
+
+
+def test_every_tree_of_up_to_five_nodes_is_among_the_cases():
+    assert len(tree_cases.trees()) == 326
+    assert len(tree_cases.SMALL) == 326 + 79
+    assert len(tree_cases.LETTERS) ** 4 == 130_321
+
+
+def test_the_generated_journals_keep_versions_of_their_trees():
+    kept = [len(tree_cases.long_journal(*one).journal()._index._kept_at) for one in tree_core.LONG]
+    assert max(kept) > 2
+
+
+@pytest.mark.parametrize(("store", "mutant"), MADE, ids=lambda one: one.name)
+def test_each_law_alone_notices_the_mutants_made_for_it(store, mutant):
+    assert [law for law in mutant.made_for if judge(store, mutant, (law,)).law != law] == []
+
+
+def test_every_law_has_a_mutant_that_it_notices_alone():
+    noticed = {law for _, mutant in MADE for law in mutant.made_for}
+    assert noticed == {law.id for entry in ENTRIES for law in entry.laws}
