@@ -1,7 +1,7 @@
 """A JSON artifact for GitHub Actions: annotations on the lines at fault, and the summary of a step as Markdown.
 
-`annotation_lines` are lines for the output of a step; GitHub shows each beside the line of the program that it names: the
-first call that the crash took, or, where it took none, the line where the law was found broken. `step_summary` is
+`annotation_lines` are lines for the output of a step; GitHub shows each beside the line of the program that it names:
+the first call that the crash took, or, where it took none, the line where the law was found broken. `step_summary` is
 Markdown for the file that the variable GITHUB_STEP_SUMMARY names: what was broken first, then a table.
 """
 

@@ -1,10 +1,10 @@
 """Making a violation smaller before anybody looks at it.
 
-Order of size: fewer legs (boots and crashes in recovery), then fewer ops before the last crash, then fewer ops lost,
-then fewer bytes lost of a torn write, then the earlier pick. What is tried: the search goes deep first, so a violation
-by two power losses is looked for again with one allowed. It visits crash points in order, so the first violation has
-the fewest ops; the survivors at that same crash point are tried in order of size, and the first that breaks the same
-law is taken."""
+First fewer power losses in a row: the search goes deep first, so a violation by two is looked for again with one
+allowed. Then, at the same crash point, the survivors in order of size, and the first that breaks the same law is taken.
+Then a smaller story of one boot: other crash points and other runs (`smaller.py`, which also states the order). A
+violation of several boots keeps its crash points.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from simfs.disk.model import Disk, DiskModel, Pick
+from simfs.disk.model import DiskModel
 from simfs.explore.boot import run_boot
 from simfs.explore.choices import Replayed
 from simfs.explore.cuts import stamp
 from simfs.explore.judge import Inconclusive
+from simfs.explore.law import COMPLETES
 from simfs.explore.retrace import Retracer, issued_at
 from simfs.explore.search import Found, OutOfBudget, Search, Violation, add
+from simfs.explore.smaller import Smaller, loss
 from simfs.explore.spec import Spec
 from simfs.explore.stage import Before
 from simfs.explore.verdict import Crash, Leg
-from simfs.machine.ops import Op, Write
 
 TRIES_MAX = 400
 """Leaves that are judged again at most."""
@@ -38,7 +39,11 @@ SHALLOWER_MAX_S = 10.0
 def shrink(spec: Spec, model: DiskModel, attributes: dict[str, Any], base: Before, violation: Violation) -> Violation:
     """The smallest violation of the same law that is found; the one given when none is smaller."""
     fewer = with_fewer_losses(spec, model, attributes, base, violation)
-    return with_less_lost(spec, model, attributes, base, fewer)
+    less = with_less_lost(spec, model, attributes, base, fewer)
+    leg = less.path[0]
+    if len(less.path) > 1 or (leg.crash is not None and not leg.crash.pick) or less.finding.law.id == COMPLETES.id:
+        return less
+    return Smaller(spec, model, attributes, base, less.finding.law.id, leg.crash is not None).than(less)
 
 
 def with_fewer_losses(
@@ -78,7 +83,7 @@ def with_less_lost(
     leaves = list(islice(disk.leaves(following), LEAVES_MAX + 1))
     if len(leaves) > LEAVES_MAX:
         return violation
-    for digest, pick in sorted(leaves, key=lambda leaf: loss(disk, leaf[1], following, run.ops)):
+    for digest, pick in sorted(leaves, key=lambda leaf: (loss(disk, leaf[1], following, run.ops), leaf[1])):
         if digest in tried:
             continue
         tried.add(digest)
@@ -89,17 +94,3 @@ def with_less_lost(
             if found.law.id == violation.finding.law.id:
                 return Violation(found, smaller)
     return violation
-
-
-def loss(disk: Disk, pick: Pick, following: Op | None, ops: list[Op]) -> tuple[int, int, Pick]:
-    """(ops lost or torn, bytes lost of torn writes, pick) of one leaf."""
-    lost = torn = 0
-    for index, fate in disk.fates(pick, following).items():
-        if fate in ("durable", "kept"):
-            continue
-        lost += 1
-        op = ops[index]
-        if fate != "lost" and isinstance(op, Write):
-            there = fate.split()[0]
-            torn += len(op.data) - (int(there) if there.isdigit() else 0)
-    return (lost, torn, pick)
