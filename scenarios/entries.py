@@ -40,10 +40,17 @@ class Ask:
     budget: float | None = None
     seed: int | None = None
     only: Sequence[str] = ()
+    power_depth: int | None = None
 
     def options(self) -> dict[str, Any]:
         """As keyword arguments of `explore`."""
-        given: dict[str, Any] = {"disk": self.disk, "budget": self.budget, "seed": self.seed, "only": self.only or None}
+        given: dict[str, Any] = {
+            "disk": self.disk,
+            "budget": self.budget,
+            "seed": self.seed,
+            "only": self.only or None,
+            "power_depth": self.power_depth,
+        }
         return {name: value for name, value in given.items() if value is not None}
 
 

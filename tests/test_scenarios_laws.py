@@ -10,7 +10,7 @@ from scenarios.catalog import catalogue, where_judged
 from scenarios.laws import laws
 from scenarios.mutants.mutant import Mutant
 from scenarios.mutants.storage import mutants
-from scenarios.mutants.table import STORES, Judged, Store, judge, judge_all
+from scenarios.mutants.table import STORES, Store, judge
 
 LISTED = (Path(__file__).parent / "golden" / "laws.txt").read_text().split()
 BUILT = [law for law in laws().values() if not law.planned]
@@ -41,21 +41,19 @@ def test_every_judged_law_is_in_the_catalogue() -> None:
     assert set(where_judged(catalogue())) == set(laws())
 
 
-@pytest.fixture(scope="module")
-def judged() -> list[Judged]:
-    return judge_all()
-
-
-def test_every_mutant_is_killed_or_accounted_for(judged: list[Judged]) -> None:
-    assert [one.mutant.name for one in judged if not one.accounted] == []
-
-
 MADE = [(store, mutant) for store in STORES for mutant in store.mutants()]
 
 
-@pytest.mark.parametrize(
-    ("store", "mutant"), [one for one in MADE if one[1].made_for], ids=lambda one: getattr(one, "name", "")
-)
+def named(one: object) -> str:
+    return getattr(one, "name", "")
+
+
+@pytest.mark.parametrize(("store", "mutant"), MADE, ids=named)
+def test_every_mutant_is_killed_or_accounted_for(store: Store, mutant: Mutant) -> None:
+    assert judge(store, mutant).accounted
+
+
+@pytest.mark.parametrize(("store", "mutant"), [one for one in MADE if one[1].made_for], ids=named)
 def test_each_law_alone_notices_the_mutants_made_for_it(store: Store, mutant: Mutant) -> None:
     assert [law for law in mutant.made_for if judge(store, mutant, (law,)).law != law] == []
 
@@ -65,8 +63,8 @@ def test_every_law_has_a_mutant_that_it_notices_alone() -> None:
     assert {law.id for law in BUILT} <= noticed
 
 
-def test_mutants_are_told_apart_by_their_names(judged: list[Judged]) -> None:
-    names = [one.mutant.name for one in judged]
+def test_mutants_are_told_apart_by_their_names() -> None:
+    names = [(store.name, mutant.name) for store, mutant in MADE]
     assert len(set(names)) == len(names)
 
 

@@ -99,28 +99,30 @@ def judge_all(tell: Callable[[str], None] = lambda name: None, stores: Sequence[
 def judge(store: Store, mutant: Mutant, only: Sequence[str] = ()) -> Judged:
     """Run a store's suite on a mutant until one of `only` (any law when empty) is broken."""
     started = time.monotonic()
-    for entry, disk in trials(store.suite(mutant.wrap)):
+    for entry, disk, depth in trials(store.suite(mutant.wrap)):
         if only and not {law.id for law in entry.laws}.intersection(only):
             continue
         with mutant.broken():
-            verdict = entry.run(Ask(disk=disk, only=tuple(only)))
+            verdict = entry.run(Ask(disk=disk, only=tuple(only), power_depth=depth))
         law = broken_law(verdict)
         if law and (not only or law in only):
-            text = verdict.reason
-            if verdict.counterexample is not None:
-                text = verdict.counterexample.finding.message
-            elapsed = time.monotonic() - started
-            where = verdict.counterexample.disk if verdict.counterexample else verdict.disk
-            return Judged(mutant, law, entry.name, where, text, elapsed)
+            found = verdict.counterexample
+            text, where = (found.finding.message, found.disk) if found else (verdict.reason, verdict.disk)
+            return Judged(mutant, law, entry.name, where, text, time.monotonic() - started)
     return Judged(mutant, "", "", "", "", time.monotonic() - started)
 
 
-def trials(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:
-    """Each entry on each disk model that it claims: the quick ones on all models, then the slow ones."""
+def trials(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str, int | None]]:
+    """Each entry on each disk model that it claims, with one power loss and then with as many in a row as it has: the
+    quick entries first, then the slow ones."""
     ordered = in_order(entries)
-    for slow in (False, True):
-        for disk in MODELS:
-            yield from ((one, disk) for one in ordered if (one.name in SLOW) == slow and claims(one, disk))
+    for depth in (1, None):
+        for slow in (False, True):
+            for disk in MODELS:
+                for one in ordered:
+                    again = depth is None and not isinstance(one, One | Family)
+                    if (one.name in SLOW) == slow and claims(one, disk) and not again:
+                        yield one, disk, depth
 
 
 def claims(entry: Entry, disk: str) -> bool:
