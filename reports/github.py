@@ -44,7 +44,7 @@ def _place(found: Value, below: str) -> str:
         for op in boot["ops"]
         if op["site"] and op["fate"] not in (None, "durable", "kept")
     )
-    site: str | None = next(lost, found.get("line"))
+    site: str = next(lost, found.get("line") or "")
     if not site:
         return ""
     file, _, line = site.rpartition(":")

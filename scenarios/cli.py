@@ -22,9 +22,10 @@ import typer
 from reports import artifact
 from reports.outcomes import outcome_lines
 from reports.summary import summary
-from scenarios import resolve
+from scenarios import cli_counterexample, resolve
 from scenarios.catalog import catalogue, where_judged
 from scenarios.entries import Ask, Entry
+from scenarios.failures import Failures
 from scenarios.laws import laws
 from scenarios.publish import Places, check_places, document_of, publish, say_published
 from scenarios.session import Session
@@ -124,7 +125,7 @@ def run(
     entries: list[Entry] = []
     for name in names or ():
         entries += resolve.entries_for(name)
-    session = Session(entries or list(catalogue().values()), ask)
+    session = Session(entries or list(catalogue().values()), ask, failures=Failures.here())
     verdicts = session.run()
     if as_json:
         sys.stdout.write(artifact.dumps(verdicts))
@@ -150,11 +151,16 @@ def mutants_(store: Annotated[str | None, typer.Argument(help="Only this store's
 
 @app.command()
 @ends_on_ctrl_c
-def replay(token: Annotated[str, typer.Argument(help="The token that a report ends with.")]) -> None:
+def replay(
+    token: Annotated[str, typer.Argument(help="The token that a report ends with.")],
+    save: Annotated[str | None, typer.Option(help="Write the disk left by the crash there.", metavar="DIR")] = None,
+) -> None:
     """Run exactly what a token says, and show it again."""
     parsed = parse(token)
     found = resolve.entry_for_token(parsed.scenario).replay(parsed)
     print(found.text(_width(), _colour()) if isinstance(found, Counterexample) else found)
+    if save is not None:
+        cli_counterexample.save_image(found, save)
     raise typer.Exit(1)
 
 
@@ -170,6 +176,9 @@ def outcomes(
     prepare = None if setup is None else resolve.sibling(program, setup)
     for line in outcome_lines(possible_outcomes(function, setup=prepare, disk=disk), disk, _width()):
         print(line)
+
+
+cli_counterexample.register(app, ends_on_ctrl_c)
 
 
 def main(arguments: list[str] | None = None) -> None:

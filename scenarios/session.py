@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from reports import summary
 from scenarios.entries import Ask, Entry
+from scenarios.failures import Failures, run_known_first
 from simfs.errors import SetupFailed
 from simfs.explore.verdict import Searched, Verdict
 from simfs.machine.errors import NotSimulated
@@ -29,10 +30,16 @@ EXIT_CODES = {"violated": 1, "inconclusive": 3}
 """By the worst status; everything else is 0."""
 
 
+NONE = Failures(None)
+
+
 class Session:
     """One run of several entries. `verdicts` grows as they end; `interrupted` says that a person ended it."""
 
-    def __init__(self, entries: Sequence[Entry], ask: Ask, out: TextIO | None = None) -> None:
+    def __init__(
+        self, entries: Sequence[Entry], ask: Ask, out: TextIO | None = None, failures: Failures = NONE
+    ) -> None:
+        self.failures = failures
         self.entries = entries
         self.ask = ask
         self.out = sys.stderr if out is None else out
@@ -71,7 +78,7 @@ class Session:
             tell(entry.name, searched)
 
         try:
-            return entry.run(self.ask, progress)
+            return run_known_first(entry, self.ask, progress, self.failures)
         except SetupFailed as error:
             return Verdict(entry.name, "inconclusive", self._told, reason=str(error))
         except (NotSimulated, EscapedToHost) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from simfs.disk.realdir import load
 from simfs.errors import SetupFailed
 from simfs.explore.judge import raise_site
 from simfs.explore.spec import Spec
@@ -21,9 +22,15 @@ class Ready:
     base: Before
 
 
+def first_image(spec: Spec) -> Image:
+    """The disk that setup finds: empty, or what a real directory holds. Raises CannotLoad."""
+    directory = spec.options["image"]
+    return Image.empty() if directory is None else load(directory)
+
+
 def prepare(spec: Spec) -> Ready:
     """Run setup, alone; what it did is durable. Raises SetupFailed with its error and call site."""
-    solo = run_alone(spec, spec.setup, {}, Before(Image.empty(), boot=0), sites=True)
+    solo = run_alone(spec, spec.setup, {}, Before(first_image(spec), boot=0), sites=True)
     if solo.error is not None:
         if not isinstance(solo.error, Exception):
             raise solo.error

@@ -14,17 +14,21 @@ from itertools import islice
 from typing import Any
 
 from simfs.disk.model import DiskModel
+from simfs.disk.models import models_named
+from simfs.errors import StaleToken
 from simfs.explore.boot import run_boot
 from simfs.explore.choices import Replayed
 from simfs.explore.cuts import stamp
 from simfs.explore.judge import Inconclusive
 from simfs.explore.law import COMPLETES
+from simfs.explore.ready import prepare
 from simfs.explore.retrace import Retracer, issued_at
 from simfs.explore.search import Found, OutOfBudget, Search, Violation, add
 from simfs.explore.smaller import Smaller, loss
-from simfs.explore.spec import Spec
+from simfs.explore.spec import Spec, spec_of
 from simfs.explore.stage import Before
-from simfs.explore.verdict import Crash, Leg
+from simfs.explore.token import Token
+from simfs.explore.verdict import Counterexample, Crash, Leg, Searched
 
 TRIES_MAX = 400
 """Leaves that are judged again at most."""
@@ -34,6 +38,22 @@ LEAVES_MAX = 10_000
 
 SHALLOWER_MAX_S = 10.0
 """Real time for the search for fewer power losses in a row."""
+
+
+def shrink_token(token: Token, scenario: Any, **options: Any) -> Counterexample:
+    """The smallest counterexample that is found from that of a token. Raises what `replay` raises."""
+    from simfs.explore.explorer import stage_set  # it makes searches, which come here to shrink
+    from simfs.explore.group import counterexample, for_model, walk
+
+    spec = spec_of(scenario, **options)
+    (model,) = models_named(token.disk)
+    with stage_set(spec):
+        ready = prepare(for_model(spec, model))
+        findings = walk(ready, model, token.path).findings
+        if not findings:
+            raise StaleToken(f"stale token: no law of {spec.name} is broken on this path any more")
+        small = shrink(ready.spec, model, ready.attributes, ready.base, Violation(findings[0], token.path))
+        return counterexample(ready, model, small, Searched(executions=1, images=1))
 
 
 def shrink(spec: Spec, model: DiskModel, attributes: dict[str, Any], base: Before, violation: Violation) -> Violation:
