@@ -14,6 +14,12 @@ from typing import Any
 from scenarios.entries import Entry, Family, Listed, One
 from scenarios.laws import laws
 from scenarios.suites import (
+    cron,
+    cron_adversity,
+    cron_bridge,
+    cron_clocks,
+    cron_damage,
+    cron_rules,
     epochs_compaction,
     epochs_damage,
     epochs_repair,
@@ -27,6 +33,7 @@ from scenarios.suites import (
     storage_histories,
     storage_rules,
 )
+from scenarios.suites.state import state_suite
 from scenarios.suites.storage import Wrap, as_it_is
 from scenarios.suites.tree import entry_suite as tree_entry_suite
 from scenarios.suites.tree import tree_suite
@@ -43,8 +50,10 @@ def scenarios() -> Sequence[Entry]:
         *sidecars_suite(),
         log_entry.entry_check(),
         *epochs_suite(),
+        *cron_suite(),
         *tree_suite(),
         *tree_entry_suite(),
+        *state_suite(),
     )
 
 
@@ -82,6 +91,23 @@ def epochs_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:
     return (
         *(One(named(kind(wrap))) for kind in kinds),
         epochs_damage.rules(wrap),
+    )
+
+
+def cron_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:
+    """The suite of the cron store; `wrap` is what a mutant puts between the machine and the store."""
+    return (
+        *(One(named(kind(wrap))) for kind in (*cron.SCENARIOS, *cron_adversity.SCENARIOS)),
+        Family(
+            "cron_two_jobs",
+            "Two processes claim, run, finish and recover a due job of each kind; one is killed; the power may go.",
+            lambda: (named(cron.CronTwo(kind, wrap)) for kind in cron.SCHEDULES),
+        ),
+        cron_rules.RULES,
+        cron_damage.damage(wrap),
+        cron_clocks.clocks(wrap),
+        cron_bridge.bridge_check(wrap),
+        cron_bridge.histories(wrap),
     )
 
 

@@ -4,15 +4,19 @@
 as the definition does.
 """
 
+from eukhe.tree.errors import StateError, StateTreeStopped
 from eukhe.tree.journal import Answer, Journal, Node, Snapshot
+from eukhe.tree.live import LiveStateTree
 from eukhe.tree.plan import PlannedNode, RewindPlan
 from eukhe.tree.records import BadRecord, Delete, Put, Record, Rewind
+from eukhe.tree.state import StateTree
 
 __all__ = [
     "Answer",
     "BadRecord",
     "Delete",
     "Journal",
+    "LiveStateTree",
     "Node",
     "PlannedNode",
     "Put",
@@ -20,4 +24,7 @@ __all__ = [
     "Rewind",
     "RewindPlan",
     "Snapshot",
+    "StateError",
+    "StateTree",
+    "StateTreeStopped",
 ]

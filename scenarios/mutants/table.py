@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from scenarios.catalog import epochs_suite, sidecars_suite, storage_suite
+from scenarios.catalog import cron_suite, epochs_suite, sidecars_suite, storage_suite
 from scenarios.checks import Check
 from scenarios.entries import Ask, Entry, Family, One
 from scenarios.histories import Histories
-from scenarios.mutants import epochs, log_entry, sidecars, storage, tree, tree_entry
+from scenarios.mutants import cron, epochs, log_entry, sidecars, state, storage, tree, tree_entry
 from scenarios.mutants.mutant import Mutant
 from scenarios.suites.log_entry import entry_check
+from scenarios.suites.state import state_suite
 from scenarios.suites.storage import Wrap
 from scenarios.suites.tree import entry_suite as tree_entry_suite
 from scenarios.suites.tree import tree_suite
@@ -56,8 +57,10 @@ STORES = (
     Store("log with sidecars", sidecars_suite, sidecars.mutants),
     Store("log entry", lambda wrap: (entry_check(),), log_entry.mutants),
     Store("epochs", epochs_suite, epochs.mutants),
+    Store("cron", cron_suite, cron.mutants),
     Store("tree", tree_suite, tree.mutants),
     Store("tree entry", tree_entry_suite, tree_entry.mutants),
+    Store("state tree", state_suite, state.mutants),
 )
 
 MODELS = ("synced-only", "ext4", "prefix", "scc")
@@ -99,7 +102,7 @@ def judge_all(tell: Callable[[str], None] = lambda name: None, stores: Sequence[
 def judge(store: Store, mutant: Mutant, only: Sequence[str] = ()) -> Judged:
     """Run a store's suite on a mutant until one of `only` (any law when empty) is broken."""
     started = time.monotonic()
-    for entry, disk, depth in trials(store.suite(mutant.wrap)):
+    for entry, disk, depth in trials(store.suite(mutant.wrap), mutant.first):
         if only and not {law.id for law in entry.laws}.intersection(only):
             continue
         with mutant.broken():
@@ -112,17 +115,14 @@ def judge(store: Store, mutant: Mutant, only: Sequence[str] = ()) -> Judged:
     return Judged(mutant, "", "", "", "", time.monotonic() - started)
 
 
-def trials(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str, int | None]]:
-    """Each entry on each disk model that it claims, with one power loss and then with as many in a row as it has: the
-    quick entries first, then the slow ones."""
+def trials(entries: Iterable[Entry], first: Sequence[str] = ()) -> Iterator[tuple[Entry, str]]:
+    """Each entry on each disk model that it claims: those named first, then the quick ones, then the slow ones."""
     ordered = in_order(entries)
-    for depth in (1, None):
-        for slow in (False, True):
-            for disk in MODELS:
-                for one in ordered:
-                    again = depth is None and not isinstance(one, One | Family)
-                    if (one.name in SLOW) == slow and claims(one, disk) and not again:
-                        yield one, disk, depth
+    for group in (0, 1, 2):
+        for disk in MODELS:
+            for one in ordered:
+                if claims(one, disk) and group == (0 if one.name in first else 2 if one.name in SLOW else 1):
+                    yield one, disk
 
 
 def claims(entry: Entry, disk: str) -> bool:
