@@ -1,4 +1,4 @@
-"""The pytest plugin: fixture, options, report, replay; alone and under pytest-xdist. Each test runs a pytest of its own."""
+"""The pytest plugin: fixture, options, report, replay; alone and with workers. Each test runs a pytest of its own."""
 
 from __future__ import annotations
 
