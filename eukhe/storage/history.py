@@ -39,6 +39,8 @@ class HistoryKeeper:
     def __init__(self) -> None:
         self.lines: list[bytes] = []
         self._early: dict[int, list[int]] = {}
+        """Task -> where its early states are; for a commit that holds nothing else, its index as a negative number
+        (from -1), so that it can be dropped unread."""
 
     def add(self, line: bytes, commit: Commit) -> None:
         """Keep one commit, given as its line without the newline and as its value."""
@@ -50,7 +52,7 @@ class HistoryKeeper:
             if (record := change.get("put")) is not None and record["type"] == "task"
         ]
         if tasks:
-            self._note_tasks(tasks, index)
+            self._note_tasks(tasks, -1 - index if len(commit.changes) == 1 else index)
 
     def _note_tasks(self, tasks: list[Change], index: int) -> None:
         """The changes of one commit come in any order, so a terminal state among them ends every other one there."""
@@ -62,6 +64,9 @@ class HistoryKeeper:
                 self._drop_early_states(task, early)
 
     def _drop_early_states(self, task: int, index: int) -> None:
+        if index < 0:
+            self.lines[-1 - index] = b""
+            return
         commit = decode_commit(self.lines[index])
         kept = [change for change in commit.changes if not _is_early_state(change, task)]
         self.lines[index] = encode_commit(Commit(commit.number, kept, commit.sidecars))[:-1] if kept else b""

@@ -27,17 +27,37 @@ from simfs.machine.machine import Machine
 
 __simfs_machinery__ = True
 
-MADE_FOR = {"rename": ("epoch_half_compaction",)}
-"""By the kind of call that is removed, the laws that must notice it alone."""
 ACCEPTED: dict[str, str] = {}
 """Of the calls removed by machine, those that may go, and why."""
+
+
+FIRST = (
+    ("flock of epochs/s, 1st in create", "epochs_two_creators"),
+    ("flock of epochs/s, 1st in append", "epochs_old_descriptor"),
+    ("flock of epochs/s, 3rd in append", "epochs_old_descriptor"),
+    ("flock of epochs/s, 1st in open", "epochs_old_descriptor"),
+    ("flock of epochs/s, 1st in compact", "epochs_old_descriptor"),
+    ("flock of epochs/s, 1st in resume_compaction", "epochs_killed"),
+    ("flock of epochs/s, 1st in repair", "epochs_two_menders"),
+    ("flock", "epochs_rules"),
+    ("fsync of s/0.jsonl, 1st in open", "epochs_killed"),
+    ("fsync of epochs/s, 1st in open", "epochs_killed"),
+    ("ftruncate of s/0.jsonl, 1st in append", "epochs_rules"),
+)
+"""Parts of the names of removed calls, and the entry that is to be asked first."""
+
+
+def _first(name: str) -> tuple[str, ...]:
+    return next(((entry,) for part, entry in FIRST if part in name), ())
 
 
 def mutants() -> list[Mutant]:
     """All of them, those made by machine first."""
     made = removals((_create, _compact, _resume, _abandoned, _repair, _failed))
-    named = [replace(one, made_for=MADE_FOR.get(one.kind, ()), accepted=ACCEPTED.get(one.name, "")) for one in made]
-    return [*named, *BY_HAND]
+    return [
+        *(replace(one, first=_first(one.name), accepted=ACCEPTED.get(one.name, "")) for one in made),
+        *BY_HAND,
+    ]
 
 
 def _handle(scenario: EpochScenario, wrap: Wrap) -> simfs.Handle:
@@ -194,7 +214,7 @@ def _records(real: Any) -> Any:
 
 
 def _rule(name: str, kind: str, rule: str, instead: Callable[[Any], Any], *made_for: str) -> Mutant:
-    return Mutant(name, kind, broken=lambda: exchanged(rules, rule, instead), made_for=made_for)
+    return replace(_part(name, kind, rules, rule, instead, *made_for), first=("epochs_rules",))
 
 
 def _part(name: str, kind: str, of: Any, part: str, instead: Callable[[Any], Any], *made_for: str) -> Mutant:

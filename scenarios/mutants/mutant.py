@@ -28,6 +28,8 @@ class Mutant:
     accepted: str = ""
     made_for: tuple[str, ...] = ()
     """Ids of the laws that must notice it, each of them alone."""
+    first: tuple[str, ...] = ()
+    """Names of the entries that are asked first, where the usual order would take long."""
     site: str = ""
     """The line of the store that makes the call which was removed."""
 
