@@ -26,7 +26,9 @@ def annotation_lines(document: Value, below: str | None = None) -> list[str]:
         found = _counterexamples(verdict)
         for one in found:
             title = f"{one['scenario']}: law {one['law']} is broken on {one['disk']}"
-            text = " ".join([one.get("found", one["message"]), *one.get("cause", ()), f"simfs replay {one['token']}"])
+            text = " ".join(
+                [str(one.get("found", one["message"])), *one.get("cause", ()), f"simfs replay {one['token']}"]
+            )
             out.append(f"::error {_place(one, below or os.getcwd())}title={_property(title)}::{_data(text)}")
         if not found and verdict["status"] == "violated":
             out.append(f"::error title={_property(verdict['scenario'])}::{_data(verdict['reason'])}")

@@ -17,8 +17,8 @@ from tests import shrink_programs as planted
 Size = tuple[int, int, int, int, int, int]
 
 
-def story(kind: type[simfs.Scenario], **options: object) -> Size:
-    found = simfs.explore(kind, **options).counterexample
+def story(kind: type[simfs.Scenario], disk: str) -> Size:
+    found = simfs.explore(kind, disk=disk).counterexample
     assert found is not None, f"{kind.__name__} holds"
     assert len(found.boots) - sum(boot.kind == "recovery" for boot in found.boots) == 1
     boot = found.boots[0]
