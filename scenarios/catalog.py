@@ -13,13 +13,16 @@ from typing import Any
 
 from scenarios.entries import Entry, Family, Listed, One
 from scenarios.laws import laws
+from scenarios.reported_cases import reported_suite
 from scenarios.suites import (
     cron,
     cron_adversity,
     cron_bridge,
     cron_clocks,
     cron_damage,
+    cron_histories,
     cron_rules,
+    cron_updates,
     epochs_compaction,
     epochs_damage,
     epochs_repair,
@@ -44,7 +47,7 @@ GROUP = "simfs.scenarios"
 
 
 def scenarios() -> Sequence[Entry]:
-    """What this package offers: the suites of eukhe."""
+    """What this package offers: the suites of eukhe, and the faults that people reported."""
     return (
         *storage_suite(),
         *sidecars_suite(),
@@ -54,6 +57,7 @@ def scenarios() -> Sequence[Entry]:
         *tree_suite(),
         *tree_entry_suite(),
         *state_suite(),
+        *reported_suite(),
     )
 
 
@@ -94,10 +98,11 @@ def epochs_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:
     )
 
 
-def cron_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:
-    """The suite of the cron store; `wrap` is what a mutant puts between the machine and the store."""
+def cron_suite(wrap: Wrap = as_it_is, histories: int = cron_histories.HISTORIES) -> tuple[Entry, ...]:
+    """The suite of the cron store; `wrap` is what a mutant puts between the machine and the store, `histories` how many
+    are generated."""
     return (
-        *(One(named(kind(wrap))) for kind in (*cron.SCENARIOS, *cron_adversity.SCENARIOS)),
+        *(One(named(kind(wrap))) for kind in (*cron.SCENARIOS, *cron_updates.SCENARIOS, *cron_adversity.SCENARIOS)),
         Family(
             "cron_two_jobs",
             "Two processes claim, run, finish and recover a due job of each kind; one is killed; the power may go.",
@@ -107,7 +112,7 @@ def cron_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:
         cron_damage.damage(wrap),
         cron_clocks.clocks(wrap),
         cron_bridge.bridge_check(wrap),
-        cron_bridge.histories(wrap),
+        cron_histories.histories(wrap, histories),
     )
 
 

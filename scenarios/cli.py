@@ -112,6 +112,7 @@ def run(
     seed: Seed = None,
     law: Annotated[list[str] | None, typer.Option(help="Judge only this law (may be given again).")] = None,
     mutants: Annotated[bool, typer.Option("--mutants", help="Then break the stores: which law notices?")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes of this host that share each search.", metavar="N")] = 1,
     as_json: Json = False,
     report: Report = None,
     junit: Junit = None,
@@ -120,7 +121,7 @@ def run(
     """Search scenarios, all of them when none is named, and end with a table."""
     places = Places(report, junit, github)
     check_places(places)
-    ask = Ask(_models(disk), _seconds(budget), seed, tuple(law or ()))
+    ask = Ask(_models(disk), _seconds(budget), seed, tuple(law or ()), jobs=jobs)
     _check_laws(ask)
     entries: list[Entry] = []
     for name in names or ():

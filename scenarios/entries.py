@@ -41,6 +41,8 @@ class Ask:
     seed: int | None = None
     only: Sequence[str] = ()
     power_depth: int | None = None
+    jobs: int = 1
+    """How many processes of this host share each search; the answer is that of one."""
 
     def options(self) -> dict[str, Any]:
         """As keyword arguments of `explore`."""
@@ -98,14 +100,14 @@ class One:
 
     def run(self, ask: Ask, progress: Progress | None = None) -> Verdict:
         if ask.budget is None:
-            return explore(self.kind, progress=progress, **ask.options())
+            return explore(self.kind, progress=progress, jobs=ask.jobs, **ask.options())
         deadline = time.monotonic() + ask.budget
         models = models_named(spec_of(self.kind, **ask.options()).options["disk"])
         verdicts: list[Verdict] = []
         for model in models:
             left = max(LEAST_S, round(deadline - time.monotonic(), 2))
             options = {**ask.options(), "disk": model.name, "budget": left}
-            verdicts.append(explore(self.kind, progress=progress, **options))
+            verdicts.append(explore(self.kind, progress=progress, jobs=ask.jobs, **options))
         return together(verdicts)
 
     def scenario(self, member: str) -> Any:

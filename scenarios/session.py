@@ -98,6 +98,8 @@ class Session:
                     bar.update(task, advance=1)
                     return
                 counts = f"{searched.crash_points:,} points, {searched.distinct_images:,} images"
+                if searched.estimate is not None:
+                    counts += f", {searched.executions:,} of about {searched.estimate:,.0f} runs"
                 bar.update(task, description=name, counts=counts)
 
             yield tell
