@@ -23,6 +23,7 @@ from eukhe.epochs import commands as epochs_commands
 from eukhe.epochs import examine as examine_session
 from eukhe.errors import EukheError, StorageNotFound
 from eukhe.json_input import read_json_lines
+from eukhe.redact import redact
 from eukhe.sessions.entry import StagingEntry
 from eukhe.storage import Commit, Diagnosis, Storage, examine, read_storage, repair, session_meta
 from eukhe.storage.entry import LogEntry
@@ -95,12 +96,22 @@ def doctor(
         str | None,
         typer.Option("--repair", metavar="TARGET", help="Write what can be kept to a new storage. DIR stays as it is."),
     ] = None,
+    redact_to: Annotated[
+        str | None,
+        typer.Option("--redact", metavar="OUT", help="Copy DIR to a new directory, every text replaced by x."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Say what is damaged in a store, in which file and line, and what can be kept. Never writes to DIR.
 
     Exit code 1 when something is damaged and was not repaired.
     """
+    if redact_to is not None:
+        if repair_to is not None:
+            raise typer.BadParameter("--repair and --redact are two things to do; give one of them")
+        for name in redact(directory, redact_to):
+            print(f"{redact_to}/{name}")
+        return
     try:
         diagnosis = examine(directory) if repair_to is None else repair(directory, repair_to)
     except StorageNotFound:
