@@ -3,10 +3,12 @@
     def test_settings(simfs_check):
         simfs_check(SaveSettings)
 
-A broken law fails the test with the text report and no traceback: the report says more. Options: `--simfs-budget 60s`,
-`--simfs-disk MODELS`, `--simfs-report FILE` (the verdicts of all tests and all workers of pytest-xdist, as JSON), and
-`--simfs-replay TOKEN`: tests then run what the token says instead of searching; one whose scenario is another is
-skipped, and if none has the scenario the run fails, because nothing was replayed.
+A broken law fails the test with the text report and no traceback: the report says more. The marker
+`@pytest.mark.simfs(disk=[...], budget=60)` gives a test, class or module options of `explore`. Options of the command
+line win: `--simfs-budget 60s`, `--simfs-disk MODELS`, `--simfs-report PLACE` (the verdicts of all tests and all workers
+of pytest-xdist: as JSON where the name ends in .json, else a directory with the HTML page), and `--simfs-replay TOKEN`:
+tests then run what the token says instead of searching; one whose scenario is another is skipped, and if none has the
+scenario the run fails, because nothing was replayed.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import asdict
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +36,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("simfs", "crash simulation (simfs)")
     group.addoption("--simfs-budget", metavar="TIME", help="time for each scenario and disk model, as 60s or 2m")
     group.addoption("--simfs-disk", metavar="MODELS", help="disk models for every scenario, by commas, or 'all'")
-    group.addoption("--simfs-report", metavar="FILE", help="write the verdicts of simfs_check there, as JSON")
+    group.addoption("--simfs-report", metavar="PLACE", help="write the verdicts of simfs_check to FILE.json or DIR")
     group.addoption("--simfs-replay", metavar="TOKEN", help="run what this token says instead of searching")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Options are checked before anything runs."""
+    config.addinivalue_line("markers", "simfs(**options): options of explore for simfs_check, as disk=[...], budget=60")
     config.stash[_gathered] = []
     config.stash[_replayed] = []
     seconds(config.getoption("--simfs-budget"))
@@ -92,9 +96,19 @@ def simfs_check(request: pytest.FixtureRequest) -> Check:
         token = config.getoption("--simfs-replay")
         if token is not None:
             return _replay(config, token, scenario)
-        return _search(config, where, scenario, options)
+        return _search(config, where, scenario, {**marked(request.node), **options})
 
     return check
+
+
+def marked(node: Any) -> dict[str, Any]:
+    """The options that markers give a test, the nearest marker winning."""
+    found: dict[str, Any] = {}
+    for marker in reversed(list(node.iter_markers("simfs"))):
+        if marker.args:
+            pytest.fail("simfs: the marker takes options by name: simfs(disk=[...], budget=60)", pytrace=False)
+        found.update(marker.kwargs)
+    return found
 
 
 def _search(config: pytest.Config, where: str, scenario: Any, options: dict[str, Any]) -> Any:
@@ -108,7 +122,11 @@ def _search(config: pytest.Config, where: str, scenario: Any, options: dict[str,
         verdict = explore(scenario, **options)
     except SimfsError as error:
         pytest.fail(f"simfs: {error}", pytrace=False)
-    config.stash[_gathered].append(_as_json(where, verdict))
+    gathered = _as_json(where, verdict)
+    place = config.getoption("--simfs-report")
+    if place is not None and not place.endswith(".json"):
+        gathered["artifact"] = _reporter("verdict")(verdict)
+    config.stash[_gathered].append(gathered)
     if verdict.counterexample is not None:
         pytest.fail("\n" + verdict.counterexample.text(), pytrace=False)
     if not verdict.ok:
@@ -158,18 +176,39 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         return
     place = config.getoption("--simfs-report")
     if place is not None:
-        verdicts = sorted(config.stash[_gathered], key=lambda verdict: (verdict["test"], verdict["scenario"]))
-        document = {"simfs": REPORT_VERSION, "verdicts": verdicts}
-        Path(place).write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        gathered: list[dict[str, Any]] = config.stash[_gathered]
+        _write(place, sorted(gathered, key=lambda verdict: (verdict["test"], verdict["scenario"])))
     if _nothing_replayed(config) and session.exitstatus in (0, 5):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _write(place: str, verdicts: list[dict[str, Any]]) -> None:
+    if place.endswith(".json"):
+        document = {"simfs": REPORT_VERSION, "verdicts": verdicts}
+        Path(place).write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        return
+    parts = [{"simfs": REPORT_VERSION, "verdicts": [verdict["artifact"]]} for verdict in verdicts]
+    _reporter("report")(place, _reporter("merge")(parts))
+
+
+def _reporter(name: str) -> Callable[..., Any]:
+    """What is installed for writing reports, found by name because simfs imports no reports."""
+    for entry in entry_points(group="simfs.renderer"):
+        if entry.name == name:
+            loaded: Callable[..., Any] = entry.load()
+            return loaded
+    raise pytest.UsageError(
+        f"--simfs-report: nothing installed can write a page (entry point {name}); name a .json file"
+    )
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Say it when a token found nobody."""
     if _nothing_replayed(config):
         token = config.getoption("--simfs-replay")
-        terminalreporter.write_line(f"simfs: nothing was replayed: no simfs_check ran the scenario of {token}", red=True)
+        terminalreporter.write_line(
+            f"simfs: nothing was replayed: no simfs_check ran the scenario of {token}", red=True
+        )
     place = config.getoption("--simfs-report")
     if place is not None:
         terminalreporter.write_line(f"simfs: {len(config.stash[_gathered])} verdicts in {place}")

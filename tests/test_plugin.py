@@ -159,3 +159,24 @@ def test_a_scenario_of_a_test_file_is_named_so_that_the_command_line_finds_it(ru
     )
     assert done.returncode == 1, done.stderr
     assert "LAW BROKEN: saved_is_there" in done.stdout
+
+
+def test_a_directory_gets_the_page_of_all_workers(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    code, output = run("--simfs-report", "report", "-n", "2")
+    assert code == 1
+    assert "3 verdicts in report" in output
+    page = (tmp_path / "report/index.html").read_text()
+    assert all(name in page for name in ("Loses", "Idle", "other", "saved_is_there"))
+
+
+def test_a_marker_gives_options_and_the_command_line_wins(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    test = tmp_path / "test_it.py"
+    mark = 'import pytest\npytestmark = pytest.mark.simfs(disk=["scc", "prefix"])\n'
+    test.write_text(mark + test.read_text())
+    run("-k", "loses", "--simfs-report", "verdicts.json")
+    run("-k", "loses", "--simfs-disk", "scc", "--simfs-report", "overruled.json")
+    models = [
+        json.loads((tmp_path / name).read_text())["verdicts"][0]["models"]
+        for name in ("verdicts.json", "overruled.json")
+    ]
+    assert models == [{"scc": "proved", "prefix": "violated"}, {"scc": "proved"}]
