@@ -27,8 +27,8 @@ from simfs.explore.verdict import Verdict
 QUICKEST_FIRST = (
     "storage_one_writer", "storage_new_home", "storage_build", "storage_reads", "storage_epoch", "storage_rules",
     "storage_damage", "storage_reopen", "storage_failed", "storage_killed", "storage_histories",
-    "sidecars_epoch", "sidecars_reader", "sidecars_reopen", "sidecars_fault", "sidecars_second_opener",
-    "sidecars_killed", "sidecars_histories",
+    "sidecars_after_build", "sidecars_epoch", "sidecars_reader", "sidecars_reopen", "sidecars_fault",
+    "sidecars_second_opener", "sidecars_killed", "sidecars_histories",
     "epochs_new_home", "epochs_moved", "epochs_repair", "epochs_two_menders", "epochs_append", "epochs_create",
     "epochs_compact", "epochs_abandoned", "epochs_rules", "epochs_old_descriptor", "epochs_killed", "epochs_fault",
     "epochs_two_compacters", "epochs_reader_writer",
@@ -38,7 +38,8 @@ SLOW = frozenset({
     "sidecars_reader", "sidecars_fault", "sidecars_second_opener", "sidecars_killed", "sidecars_fault_killed",
     "sidecars_build", "sidecars_long", "epochs_rules", "epochs_old_descriptor", "epochs_killed", "epochs_fault",
     "epochs_two_compacters", "epochs_two_compactions", "epochs_three_losses", "epochs_reader_writer",
-    "epochs_two_creators", "tree_core_four",
+    "epochs_two_creators", "tree_core_four", "cron_updates", "cron_bridge_calls", "cron_two_jobs", "cron_bridge",
+    "cron_jumps", "cron_restart", "cron_three",
 })  # fmt: skip
 """What is tried on every disk model only when all that is quick has noticed nothing."""
 
@@ -57,7 +58,7 @@ STORES = (
     Store("log with sidecars", sidecars_suite, sidecars.mutants),
     Store("log entry", lambda wrap: (entry_check(),), log_entry.mutants),
     Store("epochs", epochs_suite, epochs.mutants),
-    Store("cron", cron_suite, cron.mutants),
+    Store("cron", lambda wrap: cron_suite(wrap, 300), cron.mutants),
     Store("tree", tree_suite, tree.mutants),
     Store("tree entry", tree_entry_suite, tree_entry.mutants),
     Store("state tree", state_suite, state.mutants),

@@ -16,6 +16,7 @@ again. So there is a commit that makes one sidecar, one that makes one and grows
 | `sidecars_reader` | a reader reads while the writer commits, at every interleaving |
 | `sidecars_second_opener` | two processes want to write: one has it at a time, and the other's commits stay |
 | `sidecars_build` | a build that does not flush, and flushes once at its end |
+| `sidecars_after_build` | a build that never flushed is opened with flushing |
 | `sidecars_long` | bodies of more than 16 KiB: writes over many blocks (bounded) |
 """
 
@@ -284,6 +285,21 @@ class SidecarsBuild(SidecarScenario):
             super().sidecars_end_where_they_are_confirmed(m)
 
 
+class SidecarsAfterBuild(SidecarsBuild):
+    """A build that never flushed is opened with flushing: when that returns, all that it found is durable."""
+
+    name = "sidecars_after_build"
+    tried = (entries((1, 1, "a"), (2, 2, "b")),)
+
+    @simfs.process
+    def builder(self, m: simfs.Handle) -> None:
+        with self.open(m, fsync=False) as storage:
+            for changes in self.tried:
+                storage.commit(changes)
+        with self.open(m) as storage:
+            m.ack("flushed", storage.last_commit)
+
+
 class SidecarsLong(SidecarScenario):
     """Bodies of more than 16 KiB, so that records, markers and their flushes span many blocks of the disk."""
 
@@ -305,5 +321,5 @@ class SidecarsLong(SidecarScenario):
 
 SCENARIOS: tuple[type[SidecarScenario], ...] = (
     SidecarsEpoch, SidecarsReopen, SidecarsFault, SidecarsKilled, SidecarsFaultKilled, SidecarsReader,
-    SidecarsSecondOpener, SidecarsBuild, SidecarsLong,
+    SidecarsSecondOpener, SidecarsBuild, SidecarsAfterBuild, SidecarsLong,
 )  # fmt: skip
