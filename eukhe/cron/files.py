@@ -57,7 +57,7 @@ def locked(system: System, path: str, wait_s: float | None) -> Iterator[None]:
             with step(path, "unlocking"):
                 system.flock(fd, fcntl.LOCK_UN)
     finally:
-        system.close(fd)
+        _close(system, fd)
 
 
 def _take(system: System, fd: int, path: str, wait_s: float | None) -> None:
@@ -93,7 +93,7 @@ def read(system: System, path: str) -> bytes | None:
     except OSError as error:
         raise _unread(path, error) from error
     finally:
-        system.close(fd)
+        _close(system, fd)
     return b"".join(pieces)
 
 
@@ -180,6 +180,14 @@ def remove_leftovers(system: System, path: str) -> None:
 def _temporary_prefix(path: str) -> str:
     holder, name = os.path.split(path)
     return os.path.join(holder, f".{name}.tmp-")
+
+
+def _close(system: System, fd: int) -> None:
+    try:
+        system.close(fd)
+    except OSError:
+        # Nothing was written through it, and the descriptor is gone all the same.
+        pass
 
 
 def _remove(system: System, path: str) -> None:

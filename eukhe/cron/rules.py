@@ -137,7 +137,7 @@ def is_over(job: Job) -> bool:
 
 def paused(job: Job, now: int) -> Job:
     """The job when a person stops it for a while. A run that goes on is not disturbed."""
-    return _with_next(_changed(job, now, status="paused"), now)
+    return _stamped(job, _with_next(replace(job, status="paused"), now), now)
 
 
 def resumed(job: Job, now: int) -> Job:
