@@ -116,14 +116,18 @@ def judge(store: Store, mutant: Mutant, only: Sequence[str] = ()) -> Judged:
     return Judged(mutant, "", "", "", "", time.monotonic() - started)
 
 
-def trials(entries: Iterable[Entry], first: Sequence[str] = ()) -> Iterator[tuple[Entry, str]]:
-    """Each entry on each disk model that it claims: those named first, then the quick ones, then the slow ones."""
+def trials(entries: Iterable[Entry], first: Sequence[str] = ()) -> Iterator[tuple[Entry, str, int | None]]:
+    """Each entry on each disk model that it claims, with one power loss and then with as many in a row as it has: those
+    named first, then the quick ones, then the slow ones."""
     ordered = in_order(entries)
-    for group in (0, 1, 2):
-        for disk in MODELS:
-            for one in ordered:
-                if claims(one, disk) and group == (0 if one.name in first else 2 if one.name in SLOW else 1):
-                    yield one, disk
+    for depth in (1, None):
+        for group in (0, 1, 2):
+            for disk in MODELS:
+                for one in ordered:
+                    again = depth is None and not isinstance(one, One | Family)
+                    turn = 0 if one.name in first else 2 if one.name in SLOW else 1
+                    if turn == group and claims(one, disk) and not again:
+                        yield one, disk, depth
 
 
 def claims(entry: Entry, disk: str) -> bool:
