@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from simfs.explore.boot import Run
 from simfs.explore.happens import Order
@@ -131,13 +132,19 @@ class Known:
         self._seen: set[tuple[int, ...]] = set()
 
     def lane_ids(self, lanes: Sequence[Sequence[Op]]) -> list[list[int]]:
-        """For each process a number for each of its prefixes: equal numbers are equal ops with equal pasts."""
+        """For each process a number for each of its prefixes: equal numbers are equal ops with equal pasts.
+
+        Silent ops are counted neither among the ops nor in the pasts: what they order, the clocks of the others say.
+        """
+        noticed = [list(accumulate((not isinstance(op, SILENT) for op in lane), initial=0)) for lane in lanes]
         out = []
         for place, lane in enumerate(lanes):
             number = self._number(("start", place))
             ids = [number]
             for op in lane:
-                number = self._number((number, op_key(op), op.clock))
+                if not isinstance(op, SILENT):
+                    past = tuple(counts[count] for counts, count in zip(noticed, op.clock, strict=True))
+                    number = self._number((number, op_key(op), past))
                 ids.append(number)
             out.append(ids)
         return out
