@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import Any
 
 import simfs
-from eukhe.epochs import EpochEnd, Io, Session, User, files, hold, rules
+from eukhe.epochs import EpochEnd, Io, Session, User, files, hold, read_session, rules
 from eukhe.epochs.records import decode_record, encode_record
 from scenarios.mutants.calls import removals
 from scenarios.mutants.mutant import Mutant, Wrapped, exchanged
 from scenarios.mutants.storage import FillsUpTornTails, LateFlush
-from scenarios.suites.epochs import HOME, ID, EpochScenario
+from scenarios.suites.epochs import DIR, HOME, ID, EpochScenario
 from scenarios.suites.epochs_compaction import EpochsAbandoned, EpochsCompact, EpochsCreate
 from scenarios.suites.epochs_repair import EpochsRepair
 from scenarios.suites.storage import Wrap, as_it_is
@@ -35,7 +35,8 @@ FIRST = (
     ("flock of epochs/s, 1st in create", "epochs_two_creators"),
     ("flock of epochs/s, 1st in append", "epochs_old_descriptor"),
     ("flock of epochs/s, 3rd in append", "epochs_old_descriptor"),
-    ("flock of epochs/s, 1st in open", "epochs_old_descriptor"),
+    ("flock of epochs/s, 1st in open", "epochs_short_write"),
+    ("flock of epochs/s, 1st in read_session", "epochs_short_write"),
     ("flock of epochs/s, 1st in compact", "epochs_old_descriptor"),
     ("flock of epochs/s, 1st in resume_compaction", "epochs_killed"),
     ("flock of epochs/s, 1st in repair", "epochs_two_menders"),
@@ -53,7 +54,7 @@ def _first(name: str) -> tuple[str, ...]:
 
 def mutants() -> list[Mutant]:
     """All of them, those made by machine first."""
-    made = removals((_create, _compact, _resume, _abandoned, _repair, _failed))
+    made = removals((_create, _compact, _resume, _abandoned, _repair, _failed, _read))
     return [
         *(replace(one, first=_first(one.name), accepted=ACCEPTED.get(one.name, "")) for one in made),
         *BY_HAND,
@@ -102,6 +103,11 @@ def _abandoned(wrap: Wrap) -> None:
 def _repair(wrap: Wrap) -> None:
     scenario = EpochsRepair()
     scenario.mender(_handle(scenario, wrap))
+
+
+def _read(wrap: Wrap) -> None:
+    m = _handle(EpochScenario(), as_it_is)
+    read_session(DIR, system=wrap(m.system, m.process))
 
 
 def _failed(wrap: Wrap) -> None:

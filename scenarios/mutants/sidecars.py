@@ -30,7 +30,7 @@ O_CREAT = 0o100
 def mutants() -> list[Mutant]:
     """All of them, those made by machine first."""
     made = [one for one in removals((_new_and_again, _unconfirmed, _build)) if "/one" in one.name or "one/" in one.name]
-    first = {"lock": ("sidecars_second_opener",)}
+    first = {"lock": ("sidecars_second_opener",), "flush": ("sidecars_after_build", "sidecars_build")}
     named = [replace(one, name=f"{one.name} (sidecars)", first=first.get(one.kind, ())) for one in made]
     return [*(replace(one, accepted=ACCEPTED.get(one.name, "")) for one in named), *BY_HAND]
 

@@ -6,6 +6,7 @@
 | `epochs_reader_writer` | one compacts, one appends, one reads |
 | `epochs_two_compacters` | two compact at the same time; each begins an epoch of its own |
 | `epochs_two_menders` | two repair a torn line and write |
+| `epochs_short_write` | one appends in two writes, others open and read |
 | `epochs_two_creators` | two make the session at the same time; one is told that it is there |
 """
 
@@ -15,6 +16,7 @@ import simfs
 from eukhe.epochs import Io, NotFound, Session, User, read_session, repair
 from scenarios.laws import epochs
 from scenarios.suites.epochs import DIR, HOME, ID, EpochScenario, ReadingScenario, summary_of
+from simfs.machine.faults import Short
 
 
 class EpochsOldDescriptor(ReadingScenario):
@@ -163,6 +165,27 @@ class EpochsTwoCreators(EpochScenario):
         session.close()
 
 
+class EpochsShortWrite(EpochScenario):
+    """An append takes two writes; whoever opens or reads meanwhile waits, and never takes its half for a torn line."""
+
+    name = "epochs_short_write"
+    tried = ("one", "late")
+    faults = (Short(("pwrite",), keep=9, process="writer"),)
+
+    @simfs.process
+    def writer(self, m: simfs.Handle) -> None:
+        with self.open(m) as session:
+            self.say(m, session, "late")
+
+    @simfs.process
+    def opener(self, m: simfs.Handle) -> None:
+        Session.open(HOME, ID, system=self.system(m)).close()
+
+    @simfs.process
+    def reader(self, m: simfs.Handle) -> None:
+        read_session(DIR, system=self.system(m))
+
+
 class EpochsTwoMenders(EpochScenario):
     """Two processes find a torn last line; both repair it, open, and say something."""
 
@@ -192,5 +215,5 @@ class EpochsTwoMenders(EpochScenario):
 
 SCENARIOS: tuple[type[EpochScenario], ...] = (
     EpochsOldDescriptor, EpochsReaderWriter, EpochsTwoCompacters, EpochsTwoCreators,
-    EpochsTwoMenders,
+    EpochsTwoMenders, EpochsShortWrite,
 )  # fmt: skip
