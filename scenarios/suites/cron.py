@@ -78,7 +78,8 @@ class CronScenario(simfs.Scenario):
 
     def pass_through(self, m: simfs.Handle, store: CronStore) -> None:
         """What a process does with what is due: recover, claim, run, record."""
-        store.recover_interrupted((), DUE_MS)
+        for dispatch in store.recover_interrupted((), DUE_MS):
+            m.ack("recovered", dispatch.job_id)
         for claim in store.claim_due(DUE_MS, DUE_MS):
             m.ack("claimed", claim.job.id)
             outcome = self.run(m, claim)
@@ -120,6 +121,9 @@ class CronScenario(simfs.Scenario):
             if label == "claimed":
                 at = jobs[value].next_run_at
                 assert at is None or at > DUE_MS, f"{value} was claimed, and the claim is gone"
+            elif label == "recovered":
+                told = jobs[value].failures > 0 or jobs[value].run_count > 0
+                assert told, f"an interruption of {value} was put on record, and the record is gone"
             elif label == "recorded":
                 assert jobs[value].run_count > 0, f"the result of {value} was recorded, and the record is gone"
 
