@@ -144,8 +144,7 @@ def _groups(disk: Separable, units: Sequence[Unit], open_ways: Mapping[int, Ways
             tie(("unit", at), ("name", name))
         for earlier in unit.waits:
             tie(("unit", at), ("unit", earlier))
-        holders = [disk.durable_table(directory).get(name) for directory, name in unit.names]
-        for ino in _below([*unit.inodes, *(ino for ino in holders if ino is not None)], disk.durable_table):
+        for ino in _below(unit.inodes, disk.durable_table):
             tie(("unit", at), ("inode", ino))
             unsure.add(ino)
     for at, unit in enumerate(units):

@@ -15,6 +15,7 @@ from typing import Any
 
 from simfs.disk.model import DiskModel
 from simfs.disk.models import models_named
+from simfs.disk.worlds import WORLDS_BOUND
 from simfs.errors import StaleToken
 from simfs.explore.boot import run_boot
 from simfs.explore.choices import Replayed
@@ -101,7 +102,7 @@ def with_less_lost(
     retracer = Retracer(spec, model, attributes, base)
     tried: set[int] = set()
     leaves = list(islice(disk.leaves(following), LEAVES_MAX + 1))
-    if len(leaves) > LEAVES_MAX:
+    if len(leaves) > LEAVES_MAX or WORLDS_BOUND in disk.bounds:
         return violation
     for digest, pick in sorted(leaves, key=lambda leaf: (loss(disk, leaf[1], following, run.ops), leaf[1])):
         if digest in tried:
