@@ -15,13 +15,13 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from eukhe import cli_cron, cli_sessions
+from eukhe import cli_cron, cli_daemon, cli_sessions, cli_state
 from eukhe.cron.entry import CronEntry
 from eukhe.entry import Entry, serve
 from eukhe.epochs import NotFound
 from eukhe.epochs import commands as epochs_commands
 from eukhe.epochs import examine as examine_session
-from eukhe.errors import EukheError, StorageNotFound
+from eukhe.errors import EukheError, StorageInUse, StorageNotFound
 from eukhe.json_input import read_json_lines
 from eukhe.redact import redact
 from eukhe.sessions.entry import StagingEntry
@@ -39,6 +39,8 @@ app.add_typer(epochs_commands.app, name="epochs")
 app.add_typer(cli_cron.app, name="cron")
 app.add_typer(cli_sessions.app, name="sessions")
 app.command(name="sweep")(cli_sessions.sweep_command)
+app.command(name="state")(cli_state.state_command)
+app.command(name="daemon")(cli_daemon.daemon_command)
 
 RULES: dict[str, type[Entry]] = {"cron": CronEntry, "log": LogEntry, "staging": StagingEntry, "tree": TreeEntry}
 """The stores whose rules can be asked."""
@@ -67,12 +69,18 @@ def commit(
 ) -> None:
     """Append the changes on standard input, one JSON object a line, as one commit. Prints its number.
 
-    A new storage first gets a commit of its own that says where the session works and since when.
+    A session that the daemon has open is committed to through the daemon. A new storage first gets a commit of its
+    own that says where the session works and since when.
     """
     changes = read_json_lines(sys.stdin.buffer, dict[str, Any], "change")
     if not changes:
         raise typer.BadParameter("no changes on standard input; give one JSON object a line")
-    with Storage.open(directory, home=home) as storage:
+    try:
+        storage = Storage.open(directory, home=home)
+    except StorageInUse:
+        print(cli_daemon.commit_in_use(directory, changes))
+        return
+    with storage:
         if storage.last_commit == 0 and not any(_is_session_meta(change) for change in changes):
             created = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
             storage.commit([session_meta(os.getcwd(), created)])

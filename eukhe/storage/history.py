@@ -29,6 +29,15 @@ class CommitHistory:
     def __iter__(self) -> Iterator[Commit]:
         return (decode_commit(line) for line in self._lines if line)
 
+    @property
+    def places(self) -> int:
+        """How many places `at` may be asked for: one a commit of the log, from 0."""
+        return len(self._lines)
+
+    def at(self, place: int) -> Commit | None:
+        """The commit at a place; None where nothing is left of it."""
+        return decode_commit(self._lines[place]) if self._lines[place] else None
+
     def __len__(self) -> int:
         return sum(1 for line in self._lines if line)
 

@@ -16,7 +16,7 @@ thread that steps.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from eukhe.storage.codec import Commit
 from eukhe.storage.history import CommitHistory
@@ -34,7 +34,8 @@ class LiveStateTree:
     def __init__(self, path: str, tree: str, history: CommitHistory, added: Added, log: Callable[[str], None]) -> None:
         self._state = StateTree(path, tree)
         self._history: CommitHistory | None = history
-        self._building: Iterator[Commit] | None = None
+        self._place = -1
+        """How far the building is in the history; -1 before its tasks are learned."""
         self._queue: deque[Commit] = deque()
         self._published = 0
         self._recorded = 0
@@ -63,7 +64,7 @@ class LiveStateTree:
             self._work()
         except Exception as error:
             self._failure = error
-            self._history = self._building = None
+            self._history = None
             self._queue.clear()
         return True
 
@@ -90,16 +91,17 @@ class LiveStateTree:
             if self._follow(commit):
                 self._added(before, self._state.records_since(before))
             self._recorded += 1
-        elif self._building is None:
+        elif self._place < 0:
             self._state.learn_tasks(self._history)
-            self._building = iter(self._history)
-        else:
-            old = next(self._building, None)
-            if old is None:
-                self._state.last_commit = max(self._state.last_commit, self._history.last)
-                self._history = self._building = None
-            else:
+            self._place = 0
+        elif self._place < self._history.places:
+            old = self._history.at(self._place)
+            self._place += 1
+            if old is not None:
                 self._follow(old)
+        else:
+            self._state.last_commit = max(self._state.last_commit, self._history.last)
+            self._history = None
 
     def _follow(self, commit: Commit) -> int:
         try:

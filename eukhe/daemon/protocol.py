@@ -1,0 +1,198 @@
+"""What goes over the wire: requests, answers and frames, one JSON object a line.
+
+A client sends requests, each with an id of its own, and gets one answer to each, in any order, with frames between:
+
+| request                    | args                        | answer                                                  |
+|----------------------------|-----------------------------|---------------------------------------------------------|
+| `get_state_tree`           | session, since?             | a tree: snapshot, or records after `since`              |
+| `subscribe_state_tree`     | session, since?             | the same; frames follow                                 |
+| `unsubscribe_state_tree`   | session                     | `{}`                                                    |
+| `get_state_rewind_plan`    | session, tree, cursor       | the plan                                                |
+| `attach_session`           | session, after              | `{"sequence", "events"}`; `session_event` frames follow |
+| `commit`                   | session, changes            | `{"commit"}` when it is durable                         |
+
+`since` is `{"tree", "cursor"}`. A tree in an answer is `{"tree", "cursor", "nodes"}` or `{"tree", "cursor", "from",
+"records"}`; which of both is the worker's choice, and a snapshot where `since` names another tree.
+
+| frame               | fields                               | goes to                                  |
+|---------------------|--------------------------------------|------------------------------------------|
+| `state_tree_update` | session, tree, from, cursor, records | the session's tree subscribers           |
+| `state_tree_ended`  | session                              | them, when the worker has gone           |
+| `session_event`     | session, sequence, event             | who has attached                         |
+
+Error codes beyond those of the entry protocol: `unknown_session`, `refused` (the store says no), `worker_lost` (the
+worker went before it answered: a commit may have been made or not), `stopped` (the state tree has failed), `busy` (too
+many requests without an answer), `stale_tree` (the cursor belongs to another tree).
+
+Reading is strict: unknown fields, other types and trailing bytes are refused. Source: seed S1, wire.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType, field
+
+MESSAGE_BYTES_MAX = 64 << 20
+"""A line that is longer ends its connection."""
+
+
+class Since(Struct, frozen=True, forbid_unknown_fields=True):
+    """Up to where a client knows a tree."""
+
+    tree: str
+    cursor: int
+
+
+class TreeArgs(Struct, frozen=True, forbid_unknown_fields=True):
+    """Of `get_state_tree` and `subscribe_state_tree`."""
+
+    session: str
+    since: Since | UnsetType = UNSET
+
+
+class SessionArgs(Struct, frozen=True, forbid_unknown_fields=True):
+    """Of `unsubscribe_state_tree`."""
+
+    session: str
+
+
+class PlanArgs(Struct, frozen=True, forbid_unknown_fields=True):
+    """Of `get_state_rewind_plan`."""
+
+    session: str
+    tree: str
+    cursor: int
+
+
+class AttachArgs(Struct, frozen=True, forbid_unknown_fields=True):
+    """Of `attach_session`: events after this sequence number."""
+
+    session: str
+    after: int
+
+
+class CommitArgs(Struct, frozen=True, forbid_unknown_fields=True):
+    """Of `commit`."""
+
+    session: str
+    changes: list[dict[str, Any]]
+
+
+ARGS: dict[str, type[Struct]] = {
+    "get_state_tree": TreeArgs,
+    "subscribe_state_tree": TreeArgs,
+    "unsubscribe_state_tree": SessionArgs,
+    "get_state_rewind_plan": PlanArgs,
+    "attach_session": AttachArgs,
+    "commit": CommitArgs,
+}
+"""Every operation and its arguments."""
+
+
+class Request(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a client asks. `args` stays as bytes until the operation is known."""
+
+    id: int
+    op: str
+    args: Raw
+
+
+class Fault(Struct, frozen=True, forbid_unknown_fields=True):
+    """Why there is no answer."""
+
+    code: str
+    message: str
+
+
+class Answer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The answer to the request with this id: `ok` or `error`."""
+
+    id: int | None
+    ok: Any = UNSET
+    error: Fault | UnsetType = UNSET
+
+
+class Update(Struct, frozen=True, forbid_unknown_fields=True, tag_field="frame", tag="state_tree_update"):
+    """Records of a tree: those after the first `start`, up to `cursor`."""
+
+    session: str
+    tree: str
+    start: int = field(name="from")
+    cursor: int
+    records: list[Any]
+
+
+class Ended(Struct, frozen=True, forbid_unknown_fields=True, tag_field="frame", tag="state_tree_ended"):
+    """The tree of the session has ended, and the subscription with it."""
+
+    session: str
+
+
+class Event(Struct, frozen=True, forbid_unknown_fields=True, tag_field="frame", tag="session_event"):
+    """Something that happened in a session: a commit. `sequence` counts from 1 without a gap."""
+
+    session: str
+    sequence: int
+    event: Any
+
+
+Frame = Update | Ended | Event
+Reply = Answer | Frame
+
+
+class Refused(Exception):
+    """A request that gets the error form."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+_decode_request = msgspec.json.Decoder(Request).decode
+_decode_frame = msgspec.json.Decoder(Frame).decode
+_decode_answer = msgspec.json.Decoder(Answer).decode
+_encode = msgspec.json.Encoder().encode
+
+
+def decode_request(line: bytes) -> Request:
+    """Read a request. Raises `Refused`."""
+    try:
+        return _decode_request(line)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise Refused("malformed", str(error)) from None
+
+
+def decode_args(request: Request) -> Any:
+    """The arguments of a request. Raises `Refused`."""
+    kind = ARGS.get(request.op)
+    if kind is None:
+        raise Refused("unknown_op", f"no operation {request.op!r}; there are {', '.join(ARGS)}")
+    try:
+        return msgspec.json.decode(request.args, type=kind)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise Refused("bad_args", str(error)) from None
+
+
+def decode_reply(line: bytes) -> Reply:
+    """Read what a server sent. Raises `Refused`."""
+    try:
+        return _decode_frame(line) if line.startswith(b'{"frame":') else _decode_answer(line)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise Refused("malformed", str(error)) from None
+
+
+def encode(message: Request | Reply) -> bytes:
+    """A message as its line, with the newline."""
+    return _encode(message) + b"\n"
+
+
+def ask(number: int, op: str, args: Struct) -> Request:
+    """A request."""
+    return Request(number, op, Raw(_encode(args)))
+
+
+def fault(number: int | None, refused: Refused) -> Answer:
+    """The error form."""
+    return Answer(number, error=Fault(refused.code, str(refused)))
