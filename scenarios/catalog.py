@@ -27,9 +27,14 @@ from scenarios.suites import (
     epochs_damage,
     epochs_repair,
     epochs_together,
+    listing,
+    listing_rules,
     log_entry,
     log_sidecar_histories,
     log_sidecars,
+    staging_publish,
+    staging_rules,
+    staging_sweeps,
     storage,
     storage_damage,
     storage_families,
@@ -57,6 +62,7 @@ def scenarios() -> Sequence[Entry]:
         *tree_suite(),
         *tree_entry_suite(),
         *state_suite(),
+        *staging_suite(),
         *reported_suite(),
     )
 
@@ -114,6 +120,12 @@ def cron_suite(wrap: Wrap = as_it_is, histories: int = cron_histories.HISTORIES)
         cron_bridge.bridge_check(wrap),
         cron_histories.histories(wrap, histories),
     )
+
+
+def staging_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:
+    """The suites of staging and of the listing; `wrap` is what a mutant puts between the machine and the stores."""
+    kinds = (*staging_publish.SCENARIOS, *staging_sweeps.SCENARIOS, *listing.SCENARIOS)
+    return (staging_rules.RULES, listing_rules.RULES, *(One(named(kind(wrap))) for kind in kinds))
 
 
 def named(scenario: Any) -> Any:

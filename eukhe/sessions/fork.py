@@ -23,7 +23,7 @@ from eukhe.errors import StorageDamaged, StorageFailed, StorageUnusable
 from eukhe.sessions.errors import ForkPointUnknown, SessionNotFound, SessionNotImported, SessionsFailed
 from eukhe.sessions.listing import cwd_of
 from eukhe.sessions.rules import LEGACY_SUFFIX
-from eukhe.staging import Build
+from eukhe.staging import Build, check_free
 from eukhe.staging.rules import is_session_name
 from eukhe.storage import Commit, Storage, session_meta
 from eukhe.storage.codec import encode_commit
@@ -69,6 +69,7 @@ def fork_session(
     place = f"{directory}/{source}"
     if not is_session_name(source):
         raise SessionNotFound(place)
+    check_free(used, directory, target)
     fd = _open_source(used, place)
     try:
         with Build.begin(used, directory, target, "fork", directory if home is None else home) as build:

@@ -17,7 +17,7 @@ from eukhe.errors import ChangeRefused, StorageFailed
 from eukhe.sessions.errors import LegacyDamaged, SessionNotFound, SessionsFailed
 from eukhe.sessions.legacy import Header, LegacyReader
 from eukhe.sessions.rules import LEGACY_SUFFIX
-from eukhe.staging import Build
+from eukhe.staging import Build, check_free
 from eukhe.storage import Storage, put, session_meta
 from eukhe.system import OsSystem, System
 
@@ -49,6 +49,7 @@ def import_session(
     """
     used: System = OsSystem() if system is None else system
     wanted = name if name is not None else os.path.basename(file).removesuffix(LEGACY_SUFFIX)
+    check_free(used, directory, wanted)
     with Build.begin(used, directory, wanted, "import", directory if home is None else home) as build:
         try:
             with Storage.open(build.path, system=used, fsync=False, home=directory) as storage:

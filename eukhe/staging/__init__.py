@@ -3,7 +3,7 @@
 `Build` is one build, `sweep` takes what dead ones left. `rules` is the part that decides and does no I/O.
 """
 
-from eukhe.staging.build import Build
-from eukhe.staging.sweep import Entry, SweepReport, sweep
+from eukhe.staging.build import Build, check_free
+from eukhe.staging.sweeping import Entry, SweepReport, sweep
 
-__all__ = ["Build", "Entry", "SweepReport", "sweep"]
+__all__ = ["Build", "Entry", "SweepReport", "check_free", "sweep"]

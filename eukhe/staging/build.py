@@ -48,16 +48,15 @@ class Build:
     def begin(cls, system: System, directory: str, name: str, purpose: Purpose, home: str) -> Build:
         """Lock and make a staging directory in `directory`, which is made too if it is missing, up to the home.
 
-        Raises `StorageExists` where the name is taken already, `StorageUnusable` for a name or path that cannot be
-        one, `StorageFailed` where a call fails. Source: seed D2, staging, 1.
+        Whether the name is free is for `publish` to say; `check_free` spares who builds for long a build for nothing.
+        Raises `StorageUnusable` for a name or path that cannot be one, `StorageFailed` where a call fails. Source:
+        seed D2, staging, 1.
         """
         target = f"{directory}/{name}"
         if not rules.is_session_name(name):
             raise StorageUnusable(target, "no session can have this name; use one that begins with no dot")
         try:
             _prepare(system, directory, home)
-            if _is_there(system, target):
-                raise StorageExists(target)
             lock = HeldLock.make(system, directory, name, purpose)
             build = cls(system, directory, name, lock)
             try:
@@ -167,12 +166,13 @@ UNSUPPORTED = (
 )
 
 
-def _is_there(system: System, path: str) -> bool:
+def check_free(system: System, directory: str, name: str) -> None:
+    """Raise `StorageExists` where a name is taken already. That it is free now promises nothing for later."""
     try:
-        system.lstat(path)
-    except FileNotFoundError:
-        return False
-    return True
+        system.lstat(f"{directory}/{name}")
+    except OSError:
+        return
+    raise StorageExists(f"{directory}/{name}")
 
 
 def _is_link(system: System, path: str) -> bool:

@@ -83,10 +83,10 @@ class ProbedLock:
         except OSError:
             return cls("unknown", touched_ns=None)
         try:
+            system.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             found = system.fstat(fd)
             if not stat.S_ISREG(found.st_mode):
-                raise OSError("no lock file")
-            system.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                raise OSError(errno.EINVAL, "no regular file", name)
         except BlockingIOError:
             system.close(fd)
             return cls("held")

@@ -8,7 +8,6 @@ STAGING_ENTRY_ANSWERS = Law(
     "staging_entry_answers",
     "Each request gets the decision that the rule makes, and everything else gets the error form",
     "staging entry",
-    planned=True,
 )
 
 LAWS = (STAGING_ENTRY_ANSWERS,)

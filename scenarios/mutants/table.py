@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from scenarios.catalog import cron_suite, epochs_suite, sidecars_suite, storage_suite
+from scenarios.catalog import cron_suite, epochs_suite, sidecars_suite, staging_suite, storage_suite
 from scenarios.checks import Check
 from scenarios.entries import Ask, Entry, Family, One
 from scenarios.histories import Histories
-from scenarios.mutants import cron, epochs, log_entry, sidecars, state, storage, tree, tree_entry
+from scenarios.mutants import cron, epochs, log_entry, sidecars, staging, state, storage, tree, tree_entry
 from scenarios.mutants.mutant import Mutant
 from scenarios.suites.log_entry import entry_check
 from scenarios.suites.state import state_suite
@@ -39,7 +39,9 @@ SLOW = frozenset({
     "sidecars_build", "sidecars_long", "epochs_rules", "epochs_old_descriptor", "epochs_killed", "epochs_fault",
     "epochs_two_compacters", "epochs_two_compactions", "epochs_three_losses", "epochs_reader_writer",
     "epochs_two_creators", "tree_core_four", "cron_updates", "cron_bridge_calls", "cron_two_jobs", "cron_bridge",
-    "cron_jumps", "cron_restart", "cron_three",
+    "cron_jumps", "cron_restart", "cron_three", "staging_together", "staging_together_power", "staging_clock",
+    "staging_long_build", "staging_two_sweeps", "staging_ways_out", "staging_three_publishers", "listing_delete",
+    "listing_reader",
 })  # fmt: skip
 """What is tried on every disk model only when all that is quick has noticed nothing."""
 
@@ -59,6 +61,7 @@ STORES = (
     Store("log entry", lambda wrap: (entry_check(),), log_entry.mutants),
     Store("epochs", epochs_suite, epochs.mutants),
     Store("cron", lambda wrap: cron_suite(wrap, 300), cron.mutants),
+    Store("staging", staging_suite, staging.mutants),
     Store("tree", tree_suite, tree.mutants),
     Store("tree entry", tree_entry_suite, tree_entry.mutants),
     Store("state tree", state_suite, state.mutants),

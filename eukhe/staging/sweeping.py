@@ -97,13 +97,18 @@ class _Sweeper:
                 self._system.close(levels.pop()[0])
 
     def _listed(self, fd: int, path: str) -> list[tuple[str, EntryKind]]:
-        """The entries in reverse, to be popped: each directory before the lock files, which go with theirs."""
+        """The entries in reverse, to be popped. A lock file whose directory is there too goes with it, not by itself."""
         try:
             found = names_in(self._system, fd)
         except OSError as error:
             self._fail(path, error)
             return []
-        return sorted(found, key=lambda entry: (rules.leftover_of_lock(entry[0]) is not None, entry), reverse=True)
+        there = {name for name, _ in found}
+        for name, _ in found:
+            if rules.leftover_of_lock(name) in there:
+                self.report.kept.append(Entry(f"{path}/{name}", "it goes with what it belongs to"))
+        found = [entry for entry in found if rules.leftover_of_lock(entry[0]) not in there]
+        return found[::-1]
 
     def _meet(self, parent: int, above: str, name: str, kind: EntryKind) -> int:
         """Deal with one entry; answers an open descriptor where it is to be entered, else -1."""
