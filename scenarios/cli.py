@@ -22,7 +22,7 @@ import typer
 from reports import artifact
 from reports.outcomes import outcome_lines
 from reports.summary import summary
-from scenarios import cli_counterexample, resolve
+from scenarios import cli_counterexample, cli_images, resolve
 from scenarios.catalog import catalogue, where_judged
 from scenarios.entries import Ask, Entry
 from scenarios.failures import Failures
@@ -180,6 +180,7 @@ def outcomes(
 
 
 cli_counterexample.register(app, ends_on_ctrl_c)
+cli_images.register(app, ends_on_ctrl_c)
 
 
 def main(arguments: list[str] | None = None) -> None:
