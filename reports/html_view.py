@@ -34,6 +34,8 @@ class View:
     models: list[str]
     rows: list[Value]
     counterexamples: list[Value]
+    texts: list[Value]
+    """Counterexamples that are no runs of a machine: the text of each, and an id."""
     laws: list[Value]
     mutants: Value | None
     totals: Value
@@ -47,6 +49,7 @@ def view(document: Value) -> View:
     models = list(dict.fromkeys(name for verdict in document["verdicts"] for name in verdict["models"]))
     found = [(verdict, one) for verdict in verdicts for one in _counterexamples(verdict)]
     places = {(verdict["scenario"], one["law"]): f"cx{at}" for at, (verdict, one) in enumerate(found, 1)}
+    places |= {(text["scenario"], text["law"]): text["id"] for text in _texts(document["verdicts"])}
     lines = [time_line(one) for _, one in found]
     shown = [_shown(one, line, at, len(found)) for at, ((_, one), line) in enumerate(zip(found, lines, strict=True), 1)]
     return View(
@@ -54,6 +57,7 @@ def view(document: Value) -> View:
         models=models,
         rows=[_row(verdict, models, places) for verdict in verdicts],
         counterexamples=shown,
+        texts=_texts(document["verdicts"]),
         laws=_laws(document, places),
         mutants=_mutants(document),
         totals=_totals(document["verdicts"]),
@@ -64,6 +68,20 @@ def view(document: Value) -> View:
 def _counterexamples(verdict: Value) -> list[Value]:
     first = verdict.get("counterexample")
     return [*([first] if first else []), *verdict.get("others", ())]
+
+
+def _texts(verdicts: list[Value]) -> list[Value]:
+    """What rule books and generated histories say that was broken."""
+    told = [verdict for verdict in verdicts if verdict["status"] == "violated" and not _counterexamples(verdict)]
+    return [
+        {
+            "id": f"text{number}",
+            "scenario": verdict["scenario"],
+            "law": verdict["tags"].get("law", "a law"),
+            "text": verdict["tags"].get("text", verdict["reason"]),
+        }
+        for number, verdict in enumerate(told, 1)
+    ]
 
 
 def _counts(verdicts: list[Value]) -> list[Value]:

@@ -2,8 +2,8 @@
 
 check-image says what the real code and the laws make of a copy. It ends with 0 when the store is read and with 1 when
 it is refused. explain-image looks for a crash that leaves the same damage, on the weakest assumptions that suffice:
-models are tried from the kindest to the harshest. It ends with 0 when it has found one, with 3 when there is none within
-the bounds that it names.
+models are tried from the kindest to the harshest. It ends with 0 when it has found one, with 3 when there is none
+within the bounds that it names.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Every command in the documents does what they say.
 
-A fenced block of `sh` is run line by line, in a directory of its own for each document; a line that ends in `# exit code
-N` ends with N and every other with 0. A block of `python` whose first line is a comment with a file name is that file
-from there on. Commands inside YAML are those of `simfs run`, and are run too.
+A fenced block of `sh` is run line by line, in a directory of its own for each document; a line that ends in `# exit
+code N` ends with N and every other with 0. A block of `python` whose first line is a comment with a file name is that
+file from there on. Commands inside YAML are those of `simfs run`, and are run too.
 """
 
 from __future__ import annotations

@@ -147,3 +147,11 @@ def test_a_report_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
 
 def test_an_empty_run_has_a_page() -> None:
     assert "Nothing was run" in words(render_html(artifact([])))
+
+
+def test_what_a_rule_book_or_a_history_says_is_shown_as_text() -> None:
+    verdict = simfs.Verdict("storage_rules", "violated", simfs.Searched(executions=3), None, "law gap is broken: 1, 3")
+    verdict.tags["law"] = "gap"
+    html = render_html(artifact([verdict]))
+    assert "law gap is broken: 1, 3" in words(html)
+    assert '<a href="#text1">storage_rules</a>' in html
