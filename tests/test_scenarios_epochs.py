@@ -73,6 +73,13 @@ def test_the_model_reads_the_highest_epoch_and_spans_the_counts() -> None:
     assert epoch_model.read(files | {"1.jsonl": b"{"}).error == "Torn 1.jsonl 1"
 
 
+@pytest.mark.parametrize("mutant", [one for one in mutants.mutants() if one.accepted], ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("name", ["epochs_two_menders", "epochs_short_write"])
+def test_what_may_go_is_redundant_on_every_model_where_several_processes_use_it(mutant: Mutant, name: str) -> None:
+    verdict = simfs.explore(BY_NAME[name](mutant.wrap))
+    assert (verdict.status, verdict.survived) == ("proved", list(epochs.CLAIMED)), verdict.reason
+
+
 @pytest.mark.parametrize("mutant", mutants.mutants(), ids=lambda mutant: mutant.name)
 def test_each_mutant_of_epochs_is_noticed_or_accounted_for(mutant: Mutant) -> None:
     assert mutant.accepted or judge(STORE, mutant).killed
