@@ -367,10 +367,11 @@ class Anytime(Instants):
         assert "y" not in names or "x" in names
 
 
-def test_a_law_at_every_instant_needs_no_power_loss() -> None:
-    found = simfs.explore(Anytime).counterexample
+@pytest.mark.parametrize("disk", ["scc", "synced-only", "prefix", "ext4", "posix-weakest"])
+def test_a_law_at_every_instant_needs_no_power_loss(disk: str) -> None:
+    found = simfs.explore(Anytime, disk=disk).counterexample
     assert found is not None
-    assert simfs.replay(found.token, Anytime).law == "y_after_x"
+    assert simfs.replay(found.token, Anytime, disk=disk).law == "y_after_x"
 
 
 class Failing(System):

@@ -135,14 +135,15 @@ class Retracer:
         crash = leg.crash
         assert crash is not None
         issued, following = issued_at(crash, ops, lanes)
-        disk = self.model.start(before.image)
+        # No pick: an instant at which every process stood still, and no power was lost, so every model keeps all.
+        pick, disk = crash.pick or (0,), self.model.start(before.image) if crash.pick else SccDisk(before.image)
         for op in issued:
             add(disk, op) if lanes is not None else disk.add(op)
         try:
-            image = disk.image(crash.pick, following)
+            image = disk.image(pick, following)
         except ValueError as error:
             raise StaleToken(f"stale token: {error}") from None
-        fates = {**{op.index: "durable" for op in issued}, **disk.fates(crash.pick, following)}
+        fates = {**{op.index: "durable" for op in issued}, **disk.fates(pick, following)}
         seen = seen_after(issued, before)
         left = image.tree()
         out.boots.append(
