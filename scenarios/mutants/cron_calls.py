@@ -34,6 +34,10 @@ UNLOCKS = "closing the descriptor gives the lock back as well; the call is for a
 KINDS = {"fsync": "flush", "lock": "lock", "unlock": "lock", "rename": "rename", "link": "rename"}
 
 
+FIRST = {"link": ("cron_kept_aside",), "create": ("cron_first",), "pause": ("cron_paused_again",)}
+"""Where the mutants of a call, or of a public call, are tried first."""
+
+
 def made_by_machine() -> list[Mutant]:
     """A mutant for each call, in the order in which they were first seen."""
     seen: dict[Call, None] = {}
@@ -99,6 +103,7 @@ def _removal(gone: Call) -> Mutant:
         lambda system, process: Without(system, lambda call: call == gone),
         made_for=MADE_FOR.get(gone.call, ()) if gone.public == "create" else (),
         accepted=UNLOCKS if gone.call == "unlock" else "",
+        first=FIRST.get(gone.call, FIRST.get(gone.public, ())),
     )
 
 
