@@ -17,13 +17,15 @@ from reports.paths import below
 from simfs.explore.verdict import BootRecord, Counterexample
 from simfs.machine.ops import Ack, Create, Link, Op, Rename, Unlink, Write
 
+LOOKED = "No power was lost: while the processes run, a reader sees what the law forbids."
+NO_LOSS = "No power was lost: the law was judged on what the processes left."
 SHOWN_MAX = 3
 """Lost ops that are named, at most."""
 
 
 def cause_lines(found: Counterexample, width: int, root: str = "/") -> list[str]:
     """Every sentence, wrapped; and the advice, if there is any."""
-    crashed = [boot for boot in found.boots if boot.crash is not None]
+    crashed = [boot for boot in found.boots if boot.crash is not None and boot.crash.pick]
     sentences: list[str] = []
     for number, boot in enumerate(crashed, 1):
         which = "" if len(crashed) == 1 else f"In power loss {number}: "
@@ -32,7 +34,8 @@ def cause_lines(found: Counterexample, width: int, root: str = "/") -> list[str]
     if crashed and not sentences:
         sentences.append("Nothing that was issued is lost: the order of the calls is at fault, not a missing flush.")
     if not crashed:
-        sentences.append("No power was lost: the law was judged on what the processes left.")
+        looked = any(boot.crash is not None for boot in found.boots)
+        sentences.append(LOOKED if looked else NO_LOSS)
     lines: list[str] = []
     for sentence in sentences:
         lines += _wrapped(sentence[0].upper() + sentence[1:], "  ", "  ", width)

@@ -53,6 +53,9 @@ def _boot(boot: BootRecord, disk: str, root: str) -> Iterator[str]:
             before = moment
     if boot.crash is None:
         return
+    if not boot.crash.pick:
+        yield "  here a reader looks"
+        return
     yield "  POWER LOSS"
     for op in boot.issued:
         fate = boot.fates.get(op.index, "durable")

@@ -82,7 +82,8 @@ def _title(boot: Value, number: int) -> str:
 
 def _boot(boot: Value, found: Value, shown: list[str], pool: Pool) -> Iterator[tuple[Value, Value]]:
     ops = {op["index"]: op for op in boot["ops"]}
-    crashed = boot["crash"] is not None
+    looked = boot["crash"] is not None and not boot["crash"]["pick"]
+    crashed = boot["crash"] is not None and not looked
     root = found["root"]
     trees = _Trees(boot, root)
     yield {"kind": "start", "text": "before the first op"}, _moment(trees, -1, "Before the first op", ops, shown, pool)
@@ -103,6 +104,11 @@ def _boot(boot: Value, found: Value, shown: list[str], pool: Pool) -> Iterator[t
         lost = [_op_text(op) + f" ({op['fate']})" for op in boot["ops"] if op["fate"] not in (None, "durable", "kept")]
         scene["list"] = ["lost by the crash", [pool.number(text) for text in lost]]
         yield {"kind": "crash", "text": f"POWER LOSS {last}"}, scene
+    elif looked:
+        yield (
+            {"kind": "end", "text": f"here a reader looks, {last}"},
+            _moment(trees, None, "What a reader sees", ops, shown, pool),
+        )
     elif boot["kind"] == "run":
         yield {"kind": "end", "text": "every process ended"}, _moment(trees, None, "At the end", ops, shown, pool)
 
@@ -225,7 +231,7 @@ def _op_text(op: Value) -> str:
 
 def diff_rows(found: Value) -> list[Value]:
     """The tree diff as rows: what readers saw, what the disk kept, and, where recovery changed it, what it became."""
-    crashed = next((boot for boot in reversed(found["boots"]) if boot["crash"] is not None), None)
+    crashed = next((boot for boot in reversed(found["boots"]) if boot["crash"] and boot["crash"]["pick"]), None)
     recovered = displayed(found["recovered"], found["root"])
     seen = recovered if crashed is None else displayed(crashed["seen"], found["root"])
     left = recovered if crashed is None else displayed(crashed["left"], found["root"])

@@ -135,7 +135,7 @@ def _shown(found: Value, line: Line, number: int, count: int) -> Value:
         "fixes": fixes,
         "lead": lead,
         "diff": diff_rows(found),
-        "crashed": any(boot["crash"] is not None for boot in found["boots"]),
+        "crashed": any(boot["crash"] and boot["crash"]["pick"] for boot in found["boots"]),
     }
 
 

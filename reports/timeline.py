@@ -86,4 +86,6 @@ def crash_line(boot: BootRecord, width: int) -> str:
     """Where the power went, among the ops that the time line shows."""
     last = next((op for op in reversed(boot.issued) if told(op)), None)
     where = "before the first op" if last is None else f"after op {last.index}"
+    if boot.crash is not None and not boot.crash.pick:
+        return "  " + f" HERE A READER LOOKS {where} ".center(width - 4, "-")
     return "  " + f" POWER LOSS {where} ".center(width - 4, "#")

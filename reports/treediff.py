@@ -18,7 +18,7 @@ Tree = dict[str, str | bytes]
 
 def tree_diff(found: Counterexample, width: int, root: str = "/") -> list[str]:
     """Lines of at most `width` columns; paths as seen from `root`."""
-    crashed = next((boot for boot in reversed(found.boots) if boot.crash is not None), None)
+    crashed = next((boot for boot in reversed(found.boots) if boot.crash is not None and boot.crash.pick), None)
     if crashed is None:
         return _unchanged(found.recovered, found.recovered, width, root) or ["    (nothing)"]
     lines = _changes(crashed.seen, crashed.left, ("readers saw", "disk kept"), width, root)

@@ -171,3 +171,33 @@ def test_a_database_that_cannot_be_written_is_done_without(
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("SIMFS_DATABASE", "file/below")
     assert token_of(command)
+
+
+class NeverEmpty(simfs.Scenario):
+    """Nobody ever sees an empty file."""
+
+    def setup(self, m: simfs.Handle) -> None:
+        with open("/f", "w") as file:
+            file.write("old")
+
+    @simfs.process
+    def writer(self, m: simfs.Handle) -> None:
+        with open("/f", "w") as file:
+            file.write("new")
+
+    @simfs.law(anytime=True)
+    def never_empty(self, m: simfs.Handle) -> None:
+        """The file is never empty."""
+        assert m.boot > 1 or os.path.getsize("/f") > 0
+
+
+def test_a_law_that_holds_at_any_time_is_broken_at_an_instant_that_is_replayed() -> None:
+    found = simfs.explore(NeverEmpty).counterexample
+    assert found is not None
+    assert found.token.endswith("@2.")
+    again = simfs.replay(found.token, NeverEmpty)
+    assert again.recovered == {"f": b""}
+    assert "HERE A READER LOOKS after op 1" in again.text()
+    assert "No power was lost: while the processes run, a reader sees what the law forbids." in " ".join(
+        again.text().split()
+    )

@@ -64,7 +64,7 @@ def explore(scenario: Any, *, progress: Progress | None = None, jobs: int = 1, *
 
 def _offer_advice(found: Counterexample | None, spec: Spec) -> None:
     """Let the counterexample search for flushes that would help, when asked; where no power was lost, none can."""
-    if found is not None and any(leg.crash is not None for leg in found.path):
+    if found is not None and any(leg.crash is not None and leg.crash.pick for leg in found.path):
         found.advisor = partial(_advise, spec, found.disk)
 
 

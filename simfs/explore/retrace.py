@@ -76,6 +76,9 @@ class Retracer:
                 self._end(out, judge, run)
                 return out
             lanes = stamp(run) if len(leg.crash.cut) > 1 else None
+            if not leg.crash.pick:
+                self._instant(out, judge, run, leg.crash, lanes)
+                return out
             before = self._crash(out, run.ops, run.names, before, leg, "run", lanes)
             recovered = self._recover(out, judge, before, legs)
             if recovered is None:
@@ -153,6 +156,21 @@ class Retracer:
         wall_ns = issued[-1].time_ns if issued else before.wall_ns
         return Before(image, events, before.boot + 1, wall_ns)
 
+    def _instant(self, out: Retraced, judge: Judge, run: Run, crash: Crash, lanes: list[list[Op]] | None) -> None:
+        """Stop everybody at the cut, and judge what readers see by the laws that hold at any time."""
+        issued, _ = issued_at(crash, run.ops, lanes)
+        disk = SccDisk(run.before.image)
+        for op in issued:
+            disk.add(op)
+        image = disk.image((0,))
+        tree, start, boot = image.tree(), run.before.image, run.before.boot
+        names = list(run.names.values())
+        out.boots.append(BootRecord(boot, "run", names, run.ops, crash, issued, {}, tree, tree, start))
+        out.image = image
+        wall_ns = issued[-1].time_ns if issued else run.before.wall_ns
+        events = (*run.before.past, *events_of(issued, run.names, boot))
+        self._judge(out, judge, Before(image, events, boot, wall_ns), anytime=True)
+
     def _end(self, out: Retraced, judge: Judge, run: Run) -> None:
         image = run.machine.freeze()
         tree = image.tree()
@@ -174,10 +192,12 @@ class Retracer:
             return
         self._judge(out, judge, Before(image, events, run.before.boot, run.machine.wall_ns))
 
-    def _judge(self, out: Retraced, judge: Judge, at: Before) -> None:
+    def _judge(self, out: Retraced, judge: Judge, at: Before, anytime: bool = False) -> None:
         out.promised = list(at.past)
         out.recovered = at.image.tree()
         for bound in self.spec.laws:
+            if anytime and not bound.anytime:
+                continue
             looks: Footprint = []
             found = judge.broken(bound, at, looks)
             if found is not None:

@@ -90,7 +90,7 @@ def with_less_lost(
 ) -> Violation:
     """Of the survivors at the same crash point, those that lose the least and break the same law."""
     path = violation.path
-    if len(path) != 1 or path[0].crash is None:
+    if len(path) != 1 or path[0].crash is None or not path[0].crash.pick:
         return violation
     leg, crash = path[0], path[0].crash
     run = run_boot(spec, spec.processes, attributes, base, Replayed(leg.schedule), plan=leg.plan)

@@ -6,8 +6,9 @@ then it is not checked). PATH is one leg for each boot, separated by "/": `plan=
 is killed and what fails (`plan.py`); nothing and no "=" when nothing is. The schedule lists the answers that were not
 0, as `skip-answer` pairs joined by ",". The cut is how many ops the crash follows, one number for each process where
 several ran, joined by "-"; `w1` after it: the next op of process 1, a write, was in progress. The pick is the
-survivors' numbers. A leg without "@" ran to its end; one that begins with "r" struck recovery. Every part can be
-edited; a part that fits no run is refused, never ignored. """
+survivors' numbers; a cut with a bare "." is an instant at which readers look and no power is lost. A leg without "@"
+ran to its end; one that begins with "r" struck recovery. Every part can be edited; a part that fits no run is
+refused, never ignored. """
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from simfs.machine.ops import Op
 VERSION = "s1"
 _LEG = re.compile(
     r"^(?P<recovery>r?)((?P<plan>[kfj][0-9.kfj+]*)=)?(?P<schedule>(\d+-\d+(,\d+-\d+)*)?)"
-    r"(@(?P<cut>\d+(-\d+)*)(?P<during>w\d+)?(?P<pick>(\.\d+)+))?$"
+    r"(@(?P<cut>\d+(-\d+)*)(?P<during>w\d+)?(?P<pick>(\.\d+)+|\.))?$"
 )
 _SKIPPED = frozenset(("index", "site", "clock"))
 
@@ -69,7 +70,7 @@ def _leg(text: str) -> Leg:
     plan = Plan.parse(match["plan"] or "")
     if match["cut"] is None:
         return Leg(tuple(schedule), None, bool(match["recovery"]), plan)
-    pick = tuple(int(part) for part in match["pick"].split(".")[1:])
+    pick = tuple(int(part) for part in match["pick"].split(".")[1:] if part)
     cut = tuple(map(int, match["cut"].split("-")))
     during = int(match["during"][1:]) if match["during"] else -1
     return Leg(tuple(schedule), Crash(cut, pick, during), bool(match["recovery"]), plan)

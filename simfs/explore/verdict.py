@@ -82,7 +82,8 @@ class Crash:
     """Where the power went in one boot, and with which pick of survivors.
 
     `cut` has one number, how many ops of the journal had been made; or, where several processes ran, one for each
-    process. `during` is the process whose next op was in progress and may have been cut, -1 for none.
+    process. `during` is the process whose next op was in progress and may have been cut, -1 for none. An empty pick is
+    no power loss: at that instant readers looked, and a law that holds at any time was broken.
     """
 
     cut: tuple[int, ...]
