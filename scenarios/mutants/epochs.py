@@ -282,7 +282,10 @@ BY_HAND = (
     _part("the old log emptied first", "order", Session, "_begin_epoch", _clears_first, "epoch_acked_survive"),
     _part("the next log before its baseline", "order", Session, "_begin_epoch", _log_first),
     _part("new files written in place", "order", hold, "put_in_place", _in_place),
-    _part("the last line is not written again", "order", hold, "write_all", _without_rewriting),
+    replace(
+        _part("the last line is not written again", "order", hold, "write_all", _without_rewriting),
+        first=("epochs_dies_of_failure",),
+    ),
     _part("a holder does not look what others did", "lock", hold.Hold, "_follow", lambda real: lambda self: None),
     _part("a torn last line is passed over", "reading", files, "read_log", _records, "epoch_acked_survive"),
     _wrapped("an append acknowledged before its flush", "order", LateFlush, "epoch_acked_survive"),

@@ -7,16 +7,19 @@
 | `epochs_two_compacters` | two compact at the same time; each begins an epoch of its own |
 | `epochs_two_menders` | two repair a torn line and write |
 | `epochs_short_write` | one appends in two writes, others open and read |
+| `epochs_dies_of_failure` | a flush fails, its process is killed, another opens |
 | `epochs_two_creators` | two make the session at the same time; one is told that it is there |
 """
 
 from __future__ import annotations
 
+import errno
+
 import simfs
 from eukhe.epochs import Io, NotFound, Session, User, read_session, repair
 from scenarios.laws import epochs
 from scenarios.suites.epochs import DIR, HOME, ID, EpochScenario, ReadingScenario, summary_of
-from simfs.machine.faults import Short
+from simfs.machine.faults import Errno, Short
 
 
 class EpochsOldDescriptor(ReadingScenario):
@@ -186,6 +189,25 @@ class EpochsShortWrite(EpochScenario):
         read_session(DIR, system=self.system(m))
 
 
+class EpochsDiesOfFailure(EpochScenario):
+    """A flush fails and its process is killed before it can take its line back: whoever opens next finds that line, and
+    promises it only when it is durable."""
+
+    name = "epochs_dies_of_failure"
+    tried = ("one", "late")
+    kills = 1
+    faults = (Errno(("fsync",), kind="file", process="writer", code=errno.EIO),)
+
+    @simfs.process(raises=Io)
+    def writer(self, m: simfs.Handle) -> None:
+        with Session.open(HOME, ID, system=self.system(m)) as session:
+            self.say(m, session, "late")
+
+    @simfs.process
+    def opener(self, m: simfs.Handle) -> None:
+        self.open(m).close()
+
+
 class EpochsTwoMenders(EpochScenario):
     """Two processes find a torn last line; both repair it, open, and say something."""
 
@@ -215,5 +237,5 @@ class EpochsTwoMenders(EpochScenario):
 
 SCENARIOS: tuple[type[EpochScenario], ...] = (
     EpochsOldDescriptor, EpochsReaderWriter, EpochsTwoCompacters, EpochsTwoCreators,
-    EpochsTwoMenders, EpochsShortWrite,
+    EpochsTwoMenders, EpochsShortWrite, EpochsDiesOfFailure,
 )  # fmt: skip

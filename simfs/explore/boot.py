@@ -144,9 +144,14 @@ class Struck:
         return hit
 
 
+NOBODY = ""
+"""The name of no process."""
+
+
 def aimed(fault: Fault, process: str, match: int) -> Fault:
-    """The fault rule, made to strike one call: the `match`-th that it matches in that process, counting from 0."""
-    return replace(fault, nth=match + 1, process=process)
+    """The fault rule, made to strike one call: the `match`-th that it matches in that process, counting from 0. A rule
+    for another process strikes nobody there."""
+    return replace(fault, nth=match + 1, process=process if fault.process in (None, process) else NOBODY)
 
 
 def cut_off(run: Run) -> bool:
