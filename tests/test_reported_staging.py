@@ -26,7 +26,8 @@ def test_the_right_twin_breaks_no_law_on_any_model_it_claims(name: str) -> None:
     verdict = simfs.explore(CASES[name].right)
     assert verdict.counterexample is None, verdict.counterexample.text()
     assert verdict.survived == list(CASES[name].claims)
-    assert verdict.status == "proved", verdict.reason
+    wanted = ("bounded", "at most 2 early steps of the clock in a run") if name == "systemd" else ("proved", "")
+    assert (verdict.status, verdict.reason) == wanted
 
 
 def test_the_listed_reports_have_a_case_each() -> None:

@@ -9,9 +9,7 @@ and the longest line, whatever the file's size.
 from __future__ import annotations
 
 import errno
-import json
 import os
-import re
 import stat
 from collections.abc import Callable
 from typing import Any, Literal
@@ -25,9 +23,6 @@ from eukhe.system import System
 READ_BYTES = 1 << 20
 HEADER_BYTES_MAX = 1 << 20
 """How long a header may be for a listing to read it, in bytes."""
-
-_LONG_NUMBER = re.compile(rb"[0-9]{17}")
-"""Only a number of so many digits can lose some of them."""
 
 
 class Header(Struct):
@@ -86,8 +81,6 @@ class LegacyReader:
     def _message(self, line: bytes) -> dict[str, Any]:
         try:
             value: dict[str, Any] = _decode_message(line)
-            if _LONG_NUMBER.search(line) and json.loads(line) != value:
-                raise ValueError("a number with more digits than can be kept")
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise LegacyDamaged(self._path, self._line, f"no message: {error}") from None
         return value

@@ -154,6 +154,8 @@ class Build:
             try:
                 self._system.rename(self.target, self.path)
                 self._published = False
+                # Without this flush a power loss may still bring the storage to its place.
+                flush_directory(self._system, self._directory)
             except OSError:
                 # What the caller hears of is the flush that failed.
                 pass

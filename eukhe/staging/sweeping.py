@@ -97,7 +97,7 @@ class _Sweeper:
                 self._system.close(levels.pop()[0])
 
     def _listed(self, fd: int, path: str) -> list[tuple[str, EntryKind]]:
-        """The entries in reverse, to be popped. A lock file whose directory is there too goes with it, not by itself."""
+        """The entries in reverse, to be popped. A lock file whose directory is there goes with it."""
         try:
             found = names_in(self._system, fd)
         except OSError as error:

@@ -14,8 +14,7 @@ from typing import Any
 
 from eukhe.sessions import entry
 from eukhe.sessions import rules as listing_rules
-from eukhe.staging import lock, rules, tree
-from eukhe.staging import sweeping
+from eukhe.staging import lock, rules, sweeping, tree
 from scenarios.mutants.mutant import Mutant, Wrapped, exchanged
 
 __simfs_machinery__ = True

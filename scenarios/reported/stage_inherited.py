@@ -6,8 +6,8 @@ exit hook included; it ends first, and the directory of the parent is gone. Righ
 process that made the directory. (A fork is shown here by two processes that know the same: who made it.)
 
 *pip*: a download and its content type are kept in two files, written in place. A reader finds both and believes them;
-the second is cut off after some bytes. Right: each file appears whole, the one that vouches for the other comes last, and
-each is durable before the next.
+the second is cut off after some bytes. Right: each file appears whole, the one that vouches for the other comes last,
+and each is durable before the next.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ class CronHolderStops(CronScenario):
     @simfs.process
     def other(self, m: simfs.Handle) -> None:
         try:
-            self.store(m, lock_wait_s=0.1).create("in 1h", "run", job_id="added")
+            self.store(m, lock_wait_s=0.01).create("in 1h", "run", job_id="added")
             m.ack("added")
         except CronBusy:
             m.effect("told")
