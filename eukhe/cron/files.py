@@ -24,7 +24,7 @@ from eukhe.cron.errors import CronBusy, CronFailed
 from eukhe.system import RENAME_NOREPLACE, System
 
 READ_BYTES = 1 << 20
-LOCK_POLL_S = 0.05
+LOCK_POLL_S = 0.005
 """How long somebody who waits for the lock sleeps between two tries."""
 SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR, errno.EAGAIN)
 """Errors of a read that say nothing of the file."""
@@ -152,6 +152,9 @@ def make_directory(system: System, path: str, home: str) -> None:
     """Make the file's directory and what leads to it from the home, durably. Raises `CronFailed`."""
     holder = directories.holder_of(path)
     top = home if holder != home else directories.holder_of(home)
+    if top == holder:
+        # The root of everything: nothing leads to it.
+        return
     with step(path, "making the directory"):
         try:
             missing = directories.look(system, holder, top)

@@ -32,7 +32,6 @@ from scenarios.mutants.cron_breaks import (
     unlocked_in_the_end,
     unstamped,
     with_paused,
-    without_the_lock,
 )
 from scenarios.mutants.cron_calls import made_by_machine
 from scenarios.mutants.mutant import Mutant
@@ -98,24 +97,6 @@ BY_HAND = [
         broken=broken(files, "keep_aside", kept_under_one_name),
         made_for=("cron_never_drops",),
         first=("cron_damage",),
-    ),
-    Mutant(
-        "claiming takes no lock",
-        "lock",
-        broken=without_the_lock("claim_due"),
-        first=("cron_two_jobs",),
-    ),
-    Mutant(
-        "pausing takes no lock",
-        "lock",
-        broken=without_the_lock("pause"),
-        first=("cron_paused_again",),
-    ),
-    Mutant(
-        "recording a result takes no lock",
-        "lock",
-        broken=without_the_lock("record_dispatch_result"),
-        first=("cron_run_now",),
     ),
     Mutant(
         "who waited too long writes without the lock",

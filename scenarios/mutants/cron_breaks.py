@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import structs
 
-from eukhe.cron import CronBusy, CronFailed, files, rules, store
+from eukhe.cron import CronBusy, CronFailed, rules
 from eukhe.cron.document import Damaged, Document
 from eukhe.cron.records import Job
 from eukhe.cron.schedules import next_occurrence
@@ -166,19 +166,6 @@ def unlocked_in_the_end(take: Any) -> Any:
             pass
 
     return instead
-
-
-def without_the_lock(public: str) -> Callable[[], AbstractContextManager[Any]]:
-    """One call of the store takes no lock."""
-
-    def instead(call: Any) -> Any:
-        def unlocked(*arguments: Any, **keywords: Any) -> Any:
-            with exchanged(files, "_take", lambda take: lambda *given: None):
-                return call(*arguments, **keywords)
-
-        return unlocked
-
-    return broken(store.CronStore, public, instead)
 
 
 def stays(claimed: Any) -> Any:
