@@ -205,11 +205,11 @@ class Case:
                     m.ack("half")
 
         def recover(m: simfs.Handle) -> None:
-            self.seen.add(("recovery", m.acked("half"), self._watch(m.system, self.recovery)))
+            self.seen.add(("recovery", m.boot, m.acked("half"), self._watch(m.system, self.recovery)))
 
         def law_of(number: int, looks: list[tuple[Step, bool]]) -> Callable[[simfs.Handle], None]:
             def law(m: simfs.Handle) -> None:
-                self.seen.add((number, m.acked("half"), self._watch(m.system, looks)))
+                self.seen.add((number, m.boot, m.acked("half"), self._watch(m.system, looks)))
 
             return law
 
