@@ -84,7 +84,7 @@ class Document:
     def put_job(self, at: int, job: Job) -> None:
         """Write a job anew in its place; one that says the same as before is left as it is."""
         item = self.jobs[at]
-        if item.value != job:
+        if item.value is not job and item.value != job:
             self.jobs[at] = Item(record_of(job, item.raw, INDENT), job)
             self.changed = True
 

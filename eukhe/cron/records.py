@@ -159,18 +159,17 @@ def dispatch_of(record: bytes) -> Dispatch:
 def record_of(value: Job | Dispatch, before: bytes | None, indent: int) -> bytes:
     """A job or claim as it stands in the file, indented by so many spaces. The keys of the record `before` that we do
     not know stay as they are, behind the known ones."""
-    times = _JOB_TIMES if isinstance(value, Job) else _DISPATCH_TIMES
+    names = _JOB_NAMES if isinstance(value, Job) else _DISPATCH_NAMES
     pairs: list[tuple[str, bytes]] = []
-    for name in value.__struct_fields__:
+    for name, key, is_time in names:
         held = getattr(value, name)
-        key = _camel(name)
         if key in _ONLY_IF_SET and not held:
             continue
-        if name in times and held is not None:
+        if is_time and held is not None:
             held = text_of(held)
         pairs.append((key, _nested(held, indent + 2)))
     if before is not None:
-        known = {_camel(name) for name in value.__struct_fields__}
+        known = {key for _, key, _ in names}
         pairs += [(key, bytes(raw)) for key, raw in _read_keys(before).items() if key not in known]
     return object_of(pairs, indent)
 
@@ -202,3 +201,12 @@ def _decoded(decode: Any, record: bytes) -> Any:
         return decode(record)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise Unreadable(str(error)) from None
+
+
+def _names_of(kind: type[Struct], times: tuple[str, ...]) -> tuple[tuple[str, str, bool], ...]:
+    """(field, key in the file, whether it is a time) of each field of a record."""
+    return tuple((name, _camel(name), name in times) for name in kind.__struct_fields__)
+
+
+_JOB_NAMES = _names_of(Job, _JOB_TIMES)
+_DISPATCH_NAMES = _names_of(Dispatch, _DISPATCH_TIMES)
