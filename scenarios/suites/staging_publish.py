@@ -123,7 +123,7 @@ class StagingTogetherPower(StagingTogether):
     kills = 0
     power = True
     preemptions = None
-    disk = ("scc", "prefix")
+    disk = ("prefix",)
 
 
 class StagingTogetherWhole(StagingTogether):
