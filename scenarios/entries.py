@@ -41,6 +41,7 @@ class Ask:
     seed: int | None = None
     only: Sequence[str] = ()
     power_depth: int | None = None
+    shrink: bool | None = None
     jobs: int = 1
     """How many processes of this host share each search; the answer is that of one."""
 
@@ -52,6 +53,7 @@ class Ask:
             "seed": self.seed,
             "only": self.only or None,
             "power_depth": self.power_depth,
+            "shrink": self.shrink,
         }
         return {name: value for name, value in given.items() if value is not None}
 

@@ -110,7 +110,7 @@ def judge(store: Store, mutant: Mutant, only: Sequence[str] = ()) -> Judged:
         if only and not {law.id for law in entry.laws}.intersection(only):
             continue
         with mutant.broken():
-            verdict = entry.run(Ask(disk=disk, only=tuple(only), power_depth=depth))
+            verdict = entry.run(Ask(disk=disk, only=tuple(only), power_depth=depth, shrink=False))
         law = broken_law(verdict)
         if law and (not only or law in only):
             found = verdict.counterexample

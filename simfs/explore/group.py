@@ -158,7 +158,9 @@ def _verdict(ready: Ready, lane: Lane, started: float) -> Verdict:
     verdict = Verdict(ready.spec.name, lane.status or "proved", search.searched, None, lane.reason, search.model.name)
     if lane.violation is not None:
         try:
-            small = shrink(ready.spec, search.model, ready.attributes, ready.base, lane.violation)
+            small = lane.violation
+            if ready.spec.options["shrink"]:
+                small = shrink(ready.spec, search.model, ready.attributes, ready.base, small)
             verdict.counterexample = counterexample(ready, search.model, small, search.searched)
             verdict.status, verdict.reason = "violated", f"law {verdict.counterexample.law} is broken"
         except Inconclusive as reason:

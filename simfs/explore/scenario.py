@@ -131,6 +131,8 @@ class Scenario:
     lazy: bool | None = None
     """Whether what a power loss kept is decided when recovery or a law first looks at it, so that one image stands for
     all that differ only where nobody looks: always, never, or (None) where a crash point has many images."""
+    shrink: bool = True
+    """Whether a smaller story is looked for where a law is broken."""
     image: str | None = None
     """A real directory whose content `setup` finds as the root of the disk, as `simfs replay --save` writes it."""
     only: Sequence[str] = ()
