@@ -45,3 +45,30 @@ class NobodyIsTold(TwoWriters):
 def test_a_fault_strikes_the_process_that_it_names_and_no_other() -> None:
     assert simfs.explore(TwoWriters, power=False).status == "proved"
     assert simfs.explore(NobodyIsTold, power=False).status == "violated"
+
+
+class DiesWhileItMendsWhatFailed(simfs.Scenario):
+    """The first flush is of no account; after the second has failed there are calls that a good run does not make."""
+
+    faults = (Errno(("fsync",), code=errno.EIO),)
+    kills = 1
+
+    @simfs.process(raises=OSError)
+    def writer(self, m: Any) -> None:
+        fd = m.system.open("/a", 0o101)
+        m.system.fsync(fd)
+        try:
+            m.system.fsync(fd)
+        except OSError:
+            m.effect("told")
+            m.system.open("/b", 0o101)
+            m.system.unlink("/b")
+
+    @simfs.law
+    def what_was_begun_is_mended(self, m: Any) -> None:
+        assert "b" not in m.system.listdir("/")
+
+
+def test_kills_are_planned_in_what_a_process_does_about_a_fault() -> None:
+    assert simfs.explore(DiesWhileItMendsWhatFailed, power=False, kills=0).status == "proved"
+    assert simfs.explore(DiesWhileItMendsWhatFailed, power=False).status == "violated"

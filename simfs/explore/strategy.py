@@ -195,7 +195,8 @@ class Plans:
     """The plans of an exhaustive search, in a fixed order: each is asked for once and reported when its runs are made.
 
     A plan leads to others only when it had an effect: its last kill or fault one call later, or one mishap more. Kills
-    of all the calls that were seen so far are planned at once.
+    of all the calls that were seen so far are planned at once, also on top of faults: a process that was told of one
+    makes other calls, and more of them, than one that was not.
     """
 
     spec: Spec
@@ -226,14 +227,14 @@ class Plans:
         if plan.kills and not plan.strikes and not plan.kills[-1].kept_bytes:
             *rest, last = plan.kills
             yield Plan((*rest, Kill(last.place, last.call + 1)), (), plan.jump)
-        if len(plan.kills) < options["kills"] and not plan.strikes:
+        if len(plan.kills) < options["kills"]:
             first = plan.kills[-1].place + 1 if plan.kills else 0
             for place in range(first, self.places):
                 for call in range(max(1, seen.calls.get(place, 0))):
-                    yield Plan((*plan.kills, Kill(place, call)), (), plan.jump)
+                    yield Plan((*plan.kills, Kill(place, call)), plan.strikes, plan.jump)
             for kill in sorted(seen.torn):
                 if kill.place >= first:
-                    yield Plan((*plan.kills, kill), (), plan.jump)
+                    yield Plan((*plan.kills, kill), plan.strikes, plan.jump)
         yield from self._struck(plan)
 
     def _struck(self, plan: Plan) -> Iterator[Plan]:
