@@ -4,10 +4,11 @@ Rules:
 
 1. Between a subscription's request and its answer frames are passed over: on an ordered connection the answer covers
    them.
-2. A frame of another tree than the client's own means that the own one is over: subscribe again, from nothing.
+2. A frame of another tree than the client's own means that the own one is over: subscribe again.
 3. A frame that ends at the client's cursor or before it is skipped. One that starts beyond it means that something was
    lost: subscribe again, from the own cursor. Of any other the records after the own cursor are applied.
-4. When the tree has ended the client subscribes again, and begins with what it is given then.
+4. When the tree has ended the client subscribes again. It says what it knows, and a worker with another tree answers
+   with a snapshot, from which the client begins anew.
 
 So it takes each record once, and never one of another tree. Source: seed S1, wire, 3.
 """
@@ -68,7 +69,6 @@ class Follower:
         if message.session != self.session or not self._following:
             return
         if isinstance(message, Ended):
-            self.tree = ""
             self.subscribe()
         elif isinstance(message, Update) and self._awaits is None:
             self._update(message)
@@ -76,7 +76,6 @@ class Follower:
     def _answered(self, answer: Answer) -> None:
         if answer.error:
             if answer.error.code == "worker_lost":
-                self.tree = ""
                 self.subscribe()
             else:
                 self._following, self.refused = False, answer.error
@@ -93,7 +92,6 @@ class Follower:
 
     def _update(self, frame: Update) -> None:
         if frame.tree != self.tree:
-            self.tree = ""
             self.subscribe()
         elif frame.cursor <= self.cursor:
             return

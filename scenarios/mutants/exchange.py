@@ -13,7 +13,11 @@ __simfs_machinery__ = True
 def instead(place: Any, name: str, made: Callable[[Any], Any]) -> Iterator[None]:
     """Inside the block `place.name` is `made(what it was)`; `place` is a module or a class."""
     real = getattr(place, name)
-    setattr(place, name, made(real))
+    other = made(real)
+    if callable(other):
+        # A bound method is pickled by its name.
+        other.__name__ = name
+    setattr(place, name, other)
     try:
         yield
     finally:

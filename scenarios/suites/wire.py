@@ -1,0 +1,141 @@
+"""The check `wire`: the daemon's machines under every interleaving of messages, commits, a kill and a slow client.
+
+Every state that a world can come into is visited once, whatever way led to it; in each of them, and where nothing more
+can happen, the laws are judged. Bounds: two commits of two records each, two or three clients, one worker killed at any
+moment and started again, one frame that repeats a record, and room for one frame on the way to a slow client.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from eukhe.tree.journal import Journal
+from scenarios.checks import Case, Check, Question
+from scenarios.entries import Entry
+from scenarios.laws import wire as laws
+from scenarios.suites.storage import Wrap, as_it_is
+from scenarios.suites.wire_world import World
+
+Judge = Callable[[World, bool], str | None]
+"""Says what is wrong with a world; the flag says that nothing more can happen in it."""
+
+BOTH = (("subscribe", "commit", "commit"), ("subscribe",))
+WORLDS: dict[str, Callable[[], World]] = {
+    "two clients, two commits": partial(World, BOTH),
+    "a frame that repeats": partial(World, (("commit", "commit"), ("subscribe",)), repeats=1),
+    "a killed worker": partial(World, (("commit", "commit"), ("subscribe",)), kills=1),
+    "a slow client": partial(World, (("commit", "commit", "commit"), ("subscribe",)), room=1),
+    "an unsubscribe": partial(World, (("commit", "commit"), ("subscribe", "unsubscribe"))),
+    "a close": partial(World, (("commit", "commit"), ("subscribe", "close"))),
+    "events": partial(World, (("attach", "commit", "commit"), ("subscribe", "attach"))),
+}
+
+
+def visit(make: Callable[[], World], judge: Judge) -> Iterator[Case]:
+    """Every state of a world."""
+    first = pickle.dumps(make())
+    seen, waiting = {first}, [(first, "")]
+    while waiting:
+        state, path = waiting.pop()
+        world: World = pickle.loads(state)
+        moves = world.moves()
+        yield path, judge(world, not moves)
+        for at, move in enumerate(moves):
+            after = world if at == 0 and len(moves) == 1 else pickle.loads(state)
+            try:
+                after.move(move)
+            except Exception as error:
+                yield f"{path} {move[0]}{move[1]}", f"a machine raises {type(error).__name__}: {error}"
+                continue
+            told = pickle.dumps(after)
+            if told not in seen:
+                seen.add(told)
+                waiting.append((told, f"{path} {move[0]}{move[1]}"))
+
+
+def _nodes(journal: Journal) -> list[tuple[int, int, bytes]]:
+    return list(journal.snapshot_at(journal.cursor).texts())
+
+
+def own_tree(world: World) -> str | None:
+    """What a client holds is the tree that it names, at its cursor."""
+    for client in world.clients:
+        follower = client.follower
+        if follower.tree:
+            if follower.cursor > world.trees[follower.tree].cursor:
+                return f"client {client.number} is at cursor {follower.cursor}, which has not been"
+            wanted = list(world.trees[follower.tree].snapshot_at(follower.cursor).texts())
+            if _nodes(follower.journal) != wanted:
+                return (
+                    f"client {client.number} at cursor {follower.cursor} holds {_nodes(follower.journal)}, not {wanted}"
+                )
+    return None
+
+
+def arrived(world: World) -> str | None:
+    """In the end a follower is where the live tree is."""
+    for client in world.clients:
+        follower = client.follower
+        if not follower._following:
+            continue
+        if world.worker is None or follower.tree != world.worker.tree:
+            return f"client {client.number} ends with a tree that is not the live one"
+        live = world.trees[follower.tree].cursor
+        if follower.cursor != live or follower._awaits is not None:
+            return f"client {client.number} ends at cursor {follower.cursor}, and the live tree is at {live}"
+    return None
+
+
+def no_gap_no_repeat(world: World, over: bool) -> str | None:
+    """Each record once."""
+    return own_tree(world) or (arrived(world) if over else None)
+
+
+def loss_resubscribes(world: World, over: bool) -> str | None:
+    """Frames are bounded, and what was lost is made up for."""
+    return world.broken or own_tree(world) or (arrived(world) if over else None)
+
+
+def subscribers_only(world: World, over: bool) -> str | None:
+    """Frames for subscribers, events for who attached, each event once."""
+    if world.broken:
+        return world.broken
+    for client in world.clients:
+        if over and client.events is not None and client.events != len(world.log.commits):
+            return f"client {client.number} saw events up to {client.events} of {len(world.log.commits)}"
+    return None
+
+
+def new_snapshot(world: World, over: bool) -> str | None:
+    """No tree is made of records of two workers."""
+    return own_tree(world) or (arrived(world) if over else None)
+
+
+def _cases(judge: Judge, *names: str) -> Callable[[], Iterator[Case]]:
+    def cases() -> Iterator[Case]:
+        for name in names:
+            for path, wrong in visit(WORLDS[name], judge):
+                yield f"{name}:{path}", wrong
+
+    return cases
+
+
+WIRE = Check(
+    "wire",
+    "Supervisor, worker and clients keep the wire's laws in every state that they can come into.",
+    (
+        Question(laws.WIRE_SUBSCRIBERS_ONLY, _cases(subscribers_only, "an unsubscribe", "a close", "events")),
+        Question(
+            laws.WIRE_NO_GAP_NO_REPEAT, _cases(no_gap_no_repeat, "two clients, two commits", "a frame that repeats")
+        ),
+        Question(laws.WIRE_LOSS_RESUBSCRIBES, _cases(loss_resubscribes, "a slow client")),
+        Question(laws.WIRE_RESTART_NEW_SNAPSHOT, _cases(new_snapshot, "a killed worker")),
+    ),
+)
+
+
+def wire_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:
+    """The suite; `wrap` changes nothing here: the mutants are exchanged rules."""
+    return (WIRE,)

@@ -1,0 +1,256 @@
+"""A world of clients, a supervisor and workers over simulated channels, in which anything may happen next.
+
+The machines are the ones that the daemon runs. A `World` holds them and the channels between them; `moves` says what
+may happen next, `move` lets it happen, and `wrong` says whether a law is broken now. What may happen: a message arrives
+(the oldest of any channel), the worker's tree takes a step, the worker is killed, a client takes the next step of its
+script, or an adversary sends a frame on with records that were sent before (a frame may repeat, the rules say).
+
+The storage below is a list that survives its worker: a commit is in it from the moment it was made. What trees were
+given to whom is judged against the workers' own trees, those of dead workers included.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eukhe.daemon.follower import Follower
+from eukhe.daemon.protocol import Answer, AttachArgs, CommitArgs, Ended, Event, Reply, Request, Update, ask
+from eukhe.daemon.supervisor import StartWorker, Supervisor, ToClient, ToWorker
+from eukhe.daemon.worker import SUPERVISOR, Worker
+from eukhe.storage.codec import Commit
+from eukhe.storage.history import CommitHistory
+from eukhe.tree.records import plain
+from scenarios.suites import state_cases
+from simfs.machine.channels import Channel
+
+SESSION = "one"
+DIRECT = 99
+"""The connection of a client that talks to the worker itself."""
+Move = tuple[str, int]
+
+
+def exists(session: str) -> bool:
+    """Whether there is such a session."""
+    return session == SESSION
+
+
+class MemoryLog:
+    """The storage: what was committed stays. One commit was made before the world began."""
+
+    def __init__(self) -> None:
+        self.commits = [Commit(1, [state_cases.conversation(1)])]
+
+    def commit(self, changes: list[dict[str, Any]]) -> int:
+        """Durable at once."""
+        self.commits.append(Commit(len(self.commits) + 1, changes))
+        return len(self.commits)
+
+    def take_history(self) -> CommitHistory:
+        """All that is there."""
+        return state_cases.history_of(self.commits)
+
+
+class Client:
+    """A client and its script: "subscribe", "unsubscribe", "commit", "attach", "close"; each step when it likes."""
+
+    def __init__(self, number: int, script: tuple[str, ...]) -> None:
+        self.number = number
+        self.script = list(script)
+        self.out: list[Request] = []
+        self.follower = Follower(SESSION, self.out.append)
+        self.requests = 1000
+        self.commits: list[int] = []
+        """Numbers of the requests to commit."""
+        self.events: int | None = None
+        """The sequence number of the last event; None before the answer to attaching."""
+        self.subscribed = self.subscriptions = 0
+        self.wrong = ""
+
+    def __getstate__(self) -> dict[str, Any]:
+        self.follower._send = None  # type: ignore[assignment]
+        return self.__dict__
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.follower._send = self.out.append
+
+    def ask(self, op: str, args: Any) -> None:
+        """A request beside the follower's own."""
+        self.requests += 1
+        self.out.append(ask(self.requests, op, args))
+
+    def received(self, message: Reply) -> None:
+        """Follow the tree and the events."""
+        if isinstance(message, Event):
+            if message.event is None or (self.events is not None and message.sequence > self.events + 1):
+                self.events = None
+                self.ask("attach_session", AttachArgs(SESSION, 0))
+            elif self.events is not None and message.sequence == self.events + 1:
+                self.events = message.sequence
+        elif isinstance(message, Answer) and isinstance(message.ok, dict) and "events" in message.ok:
+            self.events = message.ok["sequence"]
+        self.follower.received(message)
+
+
+class World:
+    """Everything, at one moment. It can be pickled: that is how it is copied and told from another."""
+
+    def __init__(self, scripts: tuple[tuple[str, ...], ...], kills: int = 0, repeats: int = 0, room: int = 9) -> None:
+        self.room = room
+        self.kills = kills
+        self.repeats = repeats
+        self.log = MemoryLog()
+        self.supervisor = Supervisor(exists, room)
+        self.clients = [Client(number, script) for number, script in enumerate(scripts)]
+        self.up: list[Channel[Request]] = [Channel() for _ in scripts]
+        self.down: list[Channel[Reply]] = [Channel() for _ in scripts]
+        self.worker: Worker | None = None
+        self.number = 0
+        self.to_worker: Channel[Request] = Channel()
+        self.from_worker: Channel[Reply] = Channel()
+        self.trees: dict[str, Any] = {}
+        """The state tree of every worker that ever was, by its id."""
+        self.noted: set[int] = set()
+        """Who is subscribed, by what the supervisor was told."""
+        self.broken = ""
+        for client in self.clients:
+            self.supervisor.connected(client.number)
+
+    def moves(self) -> list[Move]:
+        """What may happen next."""
+        found: list[Move] = []
+        for client in self.clients:
+            n = client.number
+            found += [("script", n)] if client.script else []
+            found += [("up", n)] if self.up[n].messages else []
+            found += [("end", n)] if self.up[n].ended and n in self.supervisor._connections else []
+            found += [("down", n)] if self.down[n].messages else []
+            if self.repeats and self.down[n].messages and isinstance(self.down[n].messages[0], Update):
+                found.append(("repeat", n))
+        if self.worker is not None:
+            found += [("work", 0)] if self.to_worker.messages else []
+            found += [("step", 0)] if self.busy() else []
+            found += [("kill", 0)] if self.kills else []
+        found += [("said", 0)] if self.from_worker.messages else []
+        found += [("exit", 0)] if self.from_worker.ended else []
+        return found
+
+    def busy(self) -> bool:
+        """Whether the worker's tree has something to do."""
+        assert self.worker is not None
+        live = self.worker._live
+        return live._history is not None or bool(live._queue)
+
+    def move(self, move: Move) -> None:
+        """Let it happen."""
+        kind, n = move
+        late = kind != "script" or self.clients[n].script[0] in ("unsubscribe", "close") or bool(self.up[n].messages)
+        getattr(self, f"_{kind}")(n)
+        for client in self.clients:
+            while client.out:
+                self.up[client.number].send(client.out.pop(0))
+        if not late:
+            # The script may be late with any step, so a request that is late on its way too adds nothing.
+            self._up(n)
+
+    def _script(self, n: int) -> None:
+        client = self.clients[n]
+        step = client.script.pop(0)
+        if step == "subscribe":
+            client.follower.subscribe()
+        elif step == "unsubscribe":
+            client.follower.unsubscribe()
+        elif step == "attach":
+            client.ask("attach_session", AttachArgs(SESSION, 0))
+        elif step == "commit":
+            entry = {"type": "entry", "id": 10 * n + len(client.script) + 1, "conversation": 1}
+            client.commits.append(client.requests + 1)
+            client.ask("commit", CommitArgs(SESSION, [{"put": entry}, {"put": {**entry, "type": "submission"}}]))
+        else:
+            client.follower._following = False
+            self.up[n].close()
+            self.down[n].close()
+            self.down[n].messages.clear()
+
+    def _up(self, n: int) -> None:
+        request = self.up[n].receive()
+        if request.op == "subscribe_state_tree":
+            self.noted.add(n)
+            self.clients[n].subscriptions += 1
+        elif request.op == "unsubscribe_state_tree":
+            self.noted.discard(n)
+        self._carry_out(self.supervisor.received(n, request))
+
+    def _end(self, n: int) -> None:
+        self.noted.discard(n)
+        self.supervisor.closed(n)
+
+    def _down(self, n: int) -> None:
+        self.clients[n].received(self.down[n].receive())
+        if not any(not isinstance(message, Answer) for message in self.down[n].messages):
+            self._carry_out(self.supervisor.drained(n))
+
+    def _repeat(self, n: int) -> None:
+        """The oldest frame on its way begins one record earlier."""
+        frame = self.down[n].messages[0]
+        assert isinstance(frame, Update)
+        self.repeats -= 1
+        start = max(0, frame.start - 1)
+        records = [plain(one) for one in self.trees[frame.tree].records_since(start)[: frame.cursor - start]]
+        self.down[n].messages[0] = Update(frame.session, frame.tree, start, frame.cursor, records)
+
+    def _work(self, n: int) -> None:
+        assert self.worker is not None
+        self.worker.received(SUPERVISOR, self.to_worker.receive())
+
+    def _step(self, n: int) -> None:
+        assert self.worker is not None
+        self.worker.step()
+
+    def _kill(self, n: int) -> None:
+        self.kills -= 1
+        self.worker = None
+        self.from_worker.close()
+
+    def _said(self, n: int) -> None:
+        self._carry_out(self.supervisor.worker_said(self.number, self.from_worker.receive()))
+
+    def _exit(self, n: int) -> None:
+        self.from_worker = Channel()
+        self.noted.clear()
+        self._carry_out(self.supervisor.worker_exited(self.number))
+
+    def say(self, connection: int, message: Reply) -> None:
+        """What the worker says."""
+        if connection == SUPERVISOR:
+            self.from_worker.send(message)
+        elif isinstance(message, Update | Ended):
+            self.broken = self.broken or "a client of the worker itself gets a frame of the tree"
+
+    def _carry_out(self, effects: list[Any]) -> None:
+        for effect in effects:
+            if isinstance(effect, StartWorker):
+                self.number = effect.worker
+                self.to_worker, self.from_worker = Channel(), Channel()
+                self.worker = Worker(SESSION, self.log, f"{effect.worker:032x}", self.say, _silent)
+                self.trees[self.worker.tree] = self.worker._live._state
+                self.worker.received(DIRECT, ask(1, "attach_session", AttachArgs(SESSION, 0)))
+            elif isinstance(effect, ToWorker):
+                self.to_worker.send(effect.message)
+            else:
+                self._to_client(effect)
+
+    def _to_client(self, effect: ToClient) -> None:
+        n, message = effect
+        if isinstance(message, Update) and n not in self.noted:
+            self.broken = self.broken or f"client {n} gets a frame and is no subscriber"
+        if isinstance(message, Answer) and message.id in self.clients[n].commits:
+            # No client of these does anything with the answer to a commit, so when it arrives makes no difference.
+            return
+        self.down[n].send(message)
+        if sum(not isinstance(one, Answer | Ended) for one in self.down[n].messages) > self.room:
+            self.broken = self.broken or f"more than {self.room} frames are on their way to client {n}"
+
+
+def _silent(line: str) -> None:
+    raise AssertionError(line)
