@@ -47,7 +47,8 @@ class Reported:
         if not verdict.ok:
             return verdict
         law = self.case.law
-        caught = explore(self.case.wrong, only=(law.id,), **({} if ask.seed is None else {"seed": ask.seed}))
+        seed = 0 if ask.seed is None else ask.seed
+        caught = explore(self.case.wrong, only=(law.id,), seed=seed)
         if caught.counterexample is None:
             verdict.status, verdict.reason = "violated", f"law {law.id} does not notice the wrong program"
         verdict.tags["wrong"] = caught.reason

@@ -2,9 +2,9 @@
 
 A real scheduler looks every half minute of simulated time, with a store on a simulated machine. The wall clock jumps
 once; the other clock goes on. *No storm*: after a jump each job is run once at most by the first look, and each look
-makes a bounded number of calls, however far the jump. *No stall*: within a bounded time after a jump forwards, and after
-one backwards, a job that runs every so often runs again. A job for a fixed time does not run twice for an hour that comes
-again.
+makes a bounded number of calls, however far the jump. *No stall*: within a bounded time after a jump forwards, and
+after one backwards, a job that runs every so often runs again. A job for a fixed time does not run twice for an hour
+that comes again.
 
 The nights are those of London and New York in both directions, 48 hours each, for jobs at 01:30 and at 02:30 local time
 and in UTC: one run a calendar day.

@@ -35,9 +35,9 @@ PATH = f"{HOME}/sessions/one"
 MAIN = f"{PATH}/main.jsonl"
 
 CLAIMED = ("scc", "synced-only", "prefix", "ext4")
-"""The disk models that the storage claims to survive. Not `posix-weakest`: there the blocks of an unflushed line survive
-in any subset, so a line that spans two of them may come back with its newline and without its middle. That is damage,
-refused by name, and what was acknowledged before it is still there for `eukhe doctor`."""
+"""The disk models that the storage claims to survive. Not `posix-weakest`: there the blocks of an unflushed line may
+survive in any subset, so a line that spans two of them may come back with its newline and without its middle. That is
+damage, refused by name, and what was acknowledged before it is still there for `eukhe doctor`."""
 
 TRIED: tuple[Changes, ...] = (
     log_model.SESSION,
