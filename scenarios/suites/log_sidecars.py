@@ -32,7 +32,8 @@ from eukhe.storage.rules import MAIN_NAME
 from eukhe.system import System
 from scenarios.laws import log
 from scenarios.suites import log_model
-from scenarios.suites.log_model import Changes
+from scenarios.suites.sidecar_commits import THREE as THREE
+from scenarios.suites.sidecar_commits import entries as entries
 from scenarios.suites.storage import CLAIMED, HOME, PATH, StorageScenario
 from simfs.machine.faults import Errno, Short
 
@@ -46,19 +47,6 @@ FAULTS = (
     Short(("pwrite",), keep=9),
 )
 """What may go wrong once: a flush, a write, a cut or the making of a directory fails, or a write is short."""
-
-
-def entries(*placed: tuple[int, int, str]) -> Changes:
-    """A commit that puts entries, each given as (id, conversation, body)."""
-    return [change for number, talk, body in placed for change in log_model.entry(number, body, talk)]
-
-
-THREE: tuple[Changes, ...] = (
-    entries((1, 1, "é")),
-    entries((2, 1, "a"), (3, 2, "b")),
-    entries((4, 2, "c")),
-)
-"""One sidecar made; one made and one grown; one grown."""
 
 
 def read_raw(system: System, path: str) -> bytes:
