@@ -36,10 +36,10 @@ def test_list_shows_every_scenario_and_counts_the_laws(simfs: Command) -> None:
     assert re.search(r"\d+ laws: \d+ judged, \d+ planned \(their store is not built yet\)", out)
 
 
-def test_list_laws_shows_planned_laws_as_planned(simfs: Command) -> None:
+def test_list_laws_shows_who_judges_each(simfs: Command) -> None:
     _, out, _ = simfs("list", "--laws")
     assert "log_ack_durable  [storage_epoch" in out
-    assert "cron_fires_once  [planned]" in out
+    assert "cron_fires_once  [cron_schedulers" in out
 
 
 def test_run_of_a_proved_scenario_ends_with_the_table_and_code_0(simfs: Command) -> None:

@@ -77,7 +77,7 @@ def test_input_that_is_no_change_is_wrong_usage(tmp_path, stdin):
     assert not (tmp_path / "s").exists()
 
 
-@pytest.mark.parametrize("arguments", [["commit"], ["log"], ["nonsense"], ["log", "a", "b"], ["rules", "cron"], []])
+@pytest.mark.parametrize("arguments", [["commit"], ["log"], ["nonsense"], ["log", "a", "b"], ["rules", "nothing"], []])
 def test_a_wrong_call_is_wrong_usage(arguments):
     assert eukhe(*arguments)[0] == 2
 

@@ -16,12 +16,12 @@ from scenarios.mutants.cron_breaks import (
     all_missed,
     both,
     broken,
+    by_schedule_alone,
     complete,
     empty_if_damaged,
     fails_quietly,
     finishes_anyway,
     kept_under_one_name,
-    natural,
     no_notice,
     no_stop,
     no_unknown,
@@ -35,7 +35,6 @@ from scenarios.mutants.cron_breaks import (
 )
 from scenarios.mutants.cron_calls import made_by_machine
 from scenarios.mutants.mutant import Mutant
-from scenarios.mutants.storage import LateFlush
 
 __simfs_machinery__ = True
 
@@ -120,7 +119,6 @@ BY_HAND = [
         made_for=("cron_update_durable",),
         first=("cron_first",),
     ),
-    Mutant("flushes come one call late", "flush", lambda system, process: LateFlush(system), first=("cron_first",)),
     Mutant(
         "a flush that failed is not told",
         "flush",
@@ -145,8 +143,7 @@ BY_HAND = [
         "the end of a run that nobody waits for counts",
         "rule",
         broken=broken(book.Book, "finish", finishes_anyway),
-        made_for=("cron_model_bridge",),
-        first=("cron_bridge_histories",),
+        first=("cron_rules",),
     ),
     Mutant(
         "an interrupted run is cleared without a word",
@@ -163,9 +160,9 @@ BY_HAND = [
         first=("cron_rules",),
     ),
     Mutant(
-        "a next run that is decided anew forgets the rest",
+        "a pass that fills in a lost next run forgets the rest",
         "rule",
-        broken=broken(rules, "_anew", natural),
+        broken=broken(rules, "aligned", by_schedule_alone),
         made_for=("cron_backoff_bounded",),
         first=("cron_rules",),
     ),

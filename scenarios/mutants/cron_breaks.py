@@ -216,10 +216,15 @@ def with_paused(is_due: Any) -> Any:
     return instead
 
 
-def natural(anew: Any) -> Any:
-    """The schedule alone decides."""
+def by_schedule_alone(aligned: Any) -> Any:
+    """A pass over the jobs fills in a lost next run by the schedule, and asks for nothing else."""
 
-    return lambda job, now: next_occurrence(job.schedule, job.created_at, now)
+    def instead(job: Job, now: int) -> Job:
+        if job.schedule.kind == "once" or job.status != "active" or job.next_run_at is not None:
+            return job
+        return structs.replace(job, next_run_at=next_occurrence(job.schedule, job.created_at, now))
+
+    return instead
 
 
 def unstamped(stamped: Any) -> Any:

@@ -75,6 +75,7 @@ class Bridge:
         self.model = Model()
         self.story: list[str] = []
         self.gone: list[Owner] = []
+        self.lost: list[str] = []
         with self.inside(self.machine.spawn("setup")):
             for path in ("/home", "/home/me", HOME):
                 self.machine.system.mkdir(path)
@@ -194,7 +195,13 @@ class Bridge:
     def do_forget(self, party: Party) -> None:
         """A run is given up without a word; the next recovery finds it."""
         if party.live:
-            party.live.pop()
+            self.lost.append(party.live.pop())
+
+    def do_late(self, party: Party) -> None:
+        """A run that was given up ends after all: whoever asks, the claim may be gone."""
+        if self.lost:
+            party.live.append(self.lost.pop())
+            self.do_finish(party, len(party.live) - 1, None)
 
     def do_die(self, party: Party) -> None:
         """The process is killed, and another takes its place."""

@@ -45,7 +45,7 @@ class BridgeHistory(Bridge):
         elif kind < 12:
             self.do(who, "recover")
         elif kind < 14:
-            self.do(who, ("forget", "die")[self.draw(2, "which end")])
+            self.do(who, ("forget", "die", "late")[self.draw(3, "which end")])
         elif kind < 18:
             self.do(who, ("pause", "resume", "cancel", "run_now")[kind - 14], job)
         elif kind == 18:
