@@ -59,11 +59,11 @@ OPEN_PLANS = [
     (OpenFacts(7, None), "cut main, ack"),
     (OpenFacts(7, 6), "rewrite, flush main, flush dir, ack"),
     (OpenFacts(9, 6), "cut main, rewrite, flush main, flush dir, ack"),
-    (OpenFacts(0, None, (SidecarFacts(C1, 5, 0),)), "cut c1, ack"),
-    (OpenFacts(7, 6, (SidecarFacts(C1, 5, 5),)), "rewrite, flush c1, flush main, flush dir, ack"),
+    (OpenFacts(0, None, (SidecarFacts(C1, 5, 0),)), "flush main, cut c1, ack"),
+    (OpenFacts(7, 6, (SidecarFacts(C1, 5, 5),)), "flush c1, rewrite, flush main, flush dir, ack"),
     (
         OpenFacts(7, 6, (SidecarFacts(C1, 9, 5), SidecarFacts(C2, 0, 0))),
-        "cut c1, rewrite, flush c1, flush main, flush dir, ack",
+        "flush c1, rewrite, flush main, cut c1, flush dir, ack",
     ),
     (OpenFacts(0, None, (), ("/", "/h")), "flush /, flush /h, ack"),
 ]

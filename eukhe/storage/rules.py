@@ -7,9 +7,12 @@ entries that no flush has covered yet, whoever made them. From this follow the r
 1. *What is read.* A commit is a complete line. The bytes after the last newline are a torn tail: cut, never read. A
    sidecar holds what is confirmed by the last commit that names it, the rest is cut; shorter than confirmed is
    damage.
-2. *Open.* Read; cut; then, if commits were found, make them durable (rewrite the last line, flush the sidecars and
-   main.jsonl, flush the storage directory); flush every ancestor from the home down to the parent; only then
-   return. So what an open returns is as safe as what a commit acknowledges.
+2. *Open.* Read; cut main.jsonl; then, if commits were found, make them durable (flush the sidecars, rewrite the last
+   line, flush main.jsonl); cut the sidecars; flush the storage directory and every ancestor from the home down to
+   the parent; only then return. So what an open returns is as safe as what a commit acknowledges. A sidecar is cut
+   only when the length of main.jsonl is durable: a line that somebody took back may otherwise come back after a
+   power loss, and would confirm bodies that the cut has destroyed. And no line of main.jsonl is made durable before
+   the bodies that it confirms are.
 3. *Why the last line is rewritten.* A flush that failed leaves bytes which can still be read, yet which no later
    flush covers. Every line but the last was acknowledged, so only the last can be such a one. Written again, a
    flush covers it.
@@ -126,6 +129,7 @@ def plan_open(fsync: bool, facts: OpenFacts) -> tuple[tuple[Step, ...], LogState
     (damage: no step may be taken) and `RuleRefused`."""
     kept = complete_length(facts.length, facts.last_newline)
     steps: list[Step] = []
+    cuts: list[Step] = []
     if kept < facts.length:
         steps.append(Step("cut_main", MAIN_NAME, kept))
     for sidecar in facts.sidecars:
@@ -136,16 +140,19 @@ def plan_open(fsync: bool, facts: OpenFacts) -> tuple[tuple[Step, ...], LogState
         if sidecar.length < sidecar.confirmed:
             raise SidecarShort(sidecar)
         if sidecar.length > sidecar.confirmed:
-            steps.append(Step("cut_sidecar", sidecar.name, sidecar.confirmed))
+            cuts.append(Step("cut_sidecar", sidecar.name, sidecar.confirmed))
     present = frozenset([MAIN_NAME, *(sidecar.name for sidecar in facts.sidecars)])
     if len(present) != len(facts.sidecars) + 1:
         raise RuleRefused("a sidecar is named twice")
     covered: frozenset[str] = frozenset()
+    if fsync and kept:
+        steps.extend(Step("flush_sidecar", sidecar.name) for sidecar in facts.sidecars if sidecar.confirmed)
+        steps.append(Step("rewrite_last_line"))
+    if fsync and (kept or cuts):
+        steps.append(Step("flush_main"))
+    steps.extend(cuts)
     if fsync:
         if kept:
-            steps.append(Step("rewrite_last_line"))
-            steps.extend(Step("flush_sidecar", sidecar.name) for sidecar in facts.sidecars if sidecar.confirmed)
-            steps.append(Step("flush_main"))
             steps.append(Step("flush_directory"))
             covered = present
         steps.extend(Step("flush_ancestor", path) for path in facts.ancestors)
@@ -197,8 +204,8 @@ def plan_put_back(
 ) -> tuple[Step, ...]:
     """The steps after a failure, given those that were begun, of which the last failed, and the acknowledged lengths.
 
-    Each is tried, and none is relied upon: the flush keeps a half-kept line from coming back after a power loss, and
-    acknowledges nothing.
+    They are tried in order up to the first that fails, and none is relied upon: the flush keeps a half-kept line from
+    coming back after a power loss, without which no sidecar may be cut, and acknowledges nothing.
     """
     steps: list[Step] = []
     if any(step.kind == "write_marker" for step in begun):

@@ -251,7 +251,7 @@ class Storage:
                 self._hands.do(step)
             except OSError:
                 # As well as can be: the failure that led here is what the caller hears of, and the next open cuts.
-                continue
+                break
         try:
             self._hands.end_plan()
         except OSError:

@@ -65,8 +65,8 @@ LOG_COMMIT_PLAN = Law(
 )
 LOG_OPEN_PLAN = Law(
     "log_open_plan",
-    "An open's steps stand in the order that the rules give: cuts, what makes the commits found durable, "
-    "ancestors, acknowledgement",
+    "An open's steps stand in the order that the rules give: the cut of main.jsonl, what makes the commits found "
+    "durable, the cuts of sidecars, ancestors, acknowledgement",
     "log",
 )
 LOG_OPENS_AFTER_CRASH = Law(

@@ -53,7 +53,7 @@ def _kept(length: int | None) -> str:
 
 
 def open_plans() -> Iterator[Case]:
-    """Cuts come first and are exactly the torn ones; then what makes the commits found durable; then the ancestors."""
+    """The cut of main.jsonl, what makes the commits found durable, the cuts of sidecars, and then the ancestors."""
     for text, fsync, facts in _all_facts():
         try:
             steps, _ = rules.plan_open(fsync, facts)
@@ -62,11 +62,15 @@ def open_plans() -> Iterator[Case]:
             continue
         kept = 0 if facts.last_newline is None else facts.last_newline + 1
         wanted = [Step("cut_main", "main.jsonl", kept)] if kept < facts.length else []
-        wanted += [Step("cut_sidecar", s.name, s.confirmed) for s in facts.sidecars if s.length > s.confirmed]
+        cuts = [Step("cut_sidecar", s.name, s.confirmed) for s in facts.sidecars if s.length > s.confirmed]
         if fsync and kept:
-            wanted.append(Step("rewrite_last_line"))
             wanted += [Step("flush_sidecar", s.name) for s in facts.sidecars if s.confirmed]
-            wanted += [Step("flush_main"), Step("flush_directory")]
+            wanted.append(Step("rewrite_last_line"))
+        if fsync and (kept or cuts):
+            wanted.append(Step("flush_main"))
+        wanted += cuts
+        if fsync and kept:
+            wanted.append(Step("flush_directory"))
         if fsync:
             wanted += [Step("flush_ancestor", path) for path in ANCESTORS]
         wanted.append(Step("acknowledge"))
