@@ -32,6 +32,7 @@ from scenarios.suites import (
     log_entry,
     log_sidecar_histories,
     log_sidecars,
+    log_sidecars_together,
     staging_publish,
     staging_rules,
     staging_sweeps,
@@ -45,6 +46,7 @@ from scenarios.suites.state import state_suite
 from scenarios.suites.storage import Wrap, as_it_is
 from scenarios.suites.tree import entry_suite as tree_entry_suite
 from scenarios.suites.tree import tree_suite
+from scenarios.suites.wire import wire_suite
 from simfs.errors import UsageError
 from simfs.explore.scenario import Scenario
 
@@ -62,6 +64,7 @@ def scenarios() -> Sequence[Entry]:
         *tree_suite(),
         *tree_entry_suite(),
         *state_suite(),
+        *wire_suite(),
         *staging_suite(),
         *reported_suite(),
     )
@@ -90,7 +93,7 @@ def storage_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:
 def sidecars_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:
     """The commit log with sidecars; `wrap` is what a mutant puts between the machine and the store."""
     return (
-        *(One(named(kind(wrap))) for kind in log_sidecars.SCENARIOS),
+        *(One(named(kind(wrap))) for kind in (*log_sidecars.SCENARIOS, *log_sidecars_together.SCENARIOS)),
         log_sidecar_histories.histories(wrap),
     )
 

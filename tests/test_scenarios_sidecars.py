@@ -10,13 +10,13 @@ from scenarios.mutants import log_entry as entry_mutants
 from scenarios.mutants import sidecars as sidecar_mutants
 from scenarios.mutants.mutant import Mutant
 from scenarios.mutants.table import STORES, Store, judge
-from scenarios.suites import log_model, log_sidecars
+from scenarios.suites import log_model, log_sidecars, log_sidecars_together
 from scenarios.suites.log_entry import entry_check
 from scenarios.suites.log_sidecar_histories import SidecarHistory, histories
 from simfs.disk.models import MODELS
 from simfs.explore.choices import Sampled
 
-BY_NAME = {kind.name: kind for kind in log_sidecars.SCENARIOS}
+BY_NAME = {kind.name: kind for kind in (*log_sidecars.SCENARIOS, *log_sidecars_together.SCENARIOS)}
 BOUNDED_ON_PREFIX = {"sidecars_build", "sidecars_long"}
 """Everything of a build is pending at once, and long bodies are torn at chosen bytes only: more than can be tried."""
 LONG_SEARCHES = {"sidecars_fault", "sidecars_fault_killed", "sidecars_second_opener", "sidecars_killed"}

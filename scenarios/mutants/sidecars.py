@@ -147,6 +147,19 @@ def _covers_all(plan: Any) -> Any:
     return planned
 
 
+def _cuts_early(plan: Any) -> Any:
+    """An open cuts sidecars before the length of main.jsonl is durable."""
+
+    def planned(*facts: Any) -> Any:
+        steps, state = plan(*facts)
+        cuts = [step for step in steps if step.kind == "cut_sidecar"]
+        rest = [step for step in steps if step not in cuts]
+        at = next((n + 1 for n, step in enumerate(rest) if step.kind == "cut_main"), 0)
+        return (*rest[:at], *cuts, *rest[at:]), state
+
+    return planned
+
+
 def _cuts_nothing(plan: Any) -> Any:
     def planned(*facts: Any) -> Any:
         steps, state = plan(*facts)
@@ -166,6 +179,10 @@ BY_HAND = (
     _mutant("a confirmed length one line long", "rule", shell, "move_long_bodies", _confirms(1)),
     _mutant("an open takes all entries for covered", "rule", rules, "plan_open", _covers_all),
     _mutant("unconfirmed bytes of a sidecar are not cut", "rule", rules, "plan_open", _cuts_nothing),
+    replace(
+        _mutant("sidecars cut before main.jsonl is durable", "order", rules, "plan_open", _cuts_early),
+        first=("sidecars_dies_of_failure",),
+    ),
     _mutant("a body is read from the wrong place", "reading", view, "read_body", _swapped),
     Mutant("a commit with sidecars acknowledged early", "order", lambda system, _: LateFlush(system)),
     Mutant("new taken for made by this open", "rule", lambda system, _: MadeByThisOpen(system)),

@@ -3,6 +3,8 @@
 The store is the real one; only `inline_bytes` is small, so that a body of one character is long enough for a sidecar
 and *every* byte at which a write may tear can be tried. One scenario has the real size, and says that it is bounded.
 
+What several processes do at once is in `log_sidecars_together`.
+
 Three commits, two conversations: the first body goes to c1, the next commit adds to both sidecars, the third to c2
 again. So there is a commit that makes one sidecar, one that makes one and grows one, and one that only grows.
 
@@ -13,8 +15,6 @@ again. So there is a commit that makes one sidecar, one that makes one and grows
 | `sidecars_fault` | one call fails; the writer opens again and goes on; then the power goes, twice |
 | `sidecars_killed` | the writer is killed at any call and starts again; then the power goes |
 | `sidecars_fault_killed` | one call fails and one process is killed, in any order |
-| `sidecars_reader` | a reader reads while the writer commits, at every interleaving |
-| `sidecars_second_opener` | two processes want to write: one has it at a time, and the other's commits stay |
 | `sidecars_build` | a build that does not flush, and flushes once at its end |
 | `sidecars_after_build` | a build that never flushed is opened with flushing |
 | `sidecars_long` | bodies of more than 16 KiB: writes over many blocks (bounded) |
@@ -25,8 +25,7 @@ from __future__ import annotations
 import errno
 
 import simfs
-from eukhe.errors import StorageError, StorageFailed, StorageInUse
-from eukhe.storage import read_storage
+from eukhe.errors import StorageError, StorageFailed
 from eukhe.storage.codec import BODY_INLINE_BYTES
 from eukhe.storage.rules import MAIN_NAME
 from eukhe.system import System
@@ -172,72 +171,6 @@ class SidecarsFaultKilled(SidecarScenario):
         self.reopen(m)
 
 
-class SidecarsReader(SidecarScenario):
-    """A reader without a lock reads while the writer commits: it sees whole commits, long bodies in place."""
-
-    name = "sidecars_reader"
-
-    def setup(self, m: simfs.Handle) -> None:
-        super().setup(m)
-        with self.open(m) as storage:
-            storage.commit(self.tried[0])
-        m.ack("setup", 1)
-
-    @simfs.process
-    def writer(self, m: simfs.Handle) -> None:
-        self.go_on(m)
-
-    @simfs.process
-    def reader(self, m: simfs.Handle) -> None:
-        found = [commit.changes for commit in read_storage(PATH, system=self.system(m)).commits]
-        m.effect("read", found)
-
-    @simfs.law(log.LOG_READS_LINES)
-    def readers_see_whole_commits(self, m: simfs.Handle) -> None:
-        for event in m.history:
-            if event.label == "read":
-                assert event.value, "the reader found nothing, and one commit was durable before"
-                assert log_model.is_first_part(event.value, list(self.tried)), log_model.differs_at(
-                    event.value, list(self.tried)
-                )
-
-
-class SidecarsSecondOpener(SidecarScenario):
-    """Two processes want to write. One gets it, the other is told; nobody's acknowledged commit is lost."""
-
-    name = "sidecars_second_opener"
-
-    @simfs.process
-    def first(self, m: simfs.Handle) -> None:
-        self.one_more(m)
-
-    @simfs.process
-    def second(self, m: simfs.Handle) -> None:
-        self.one_more(m)
-
-    def one_more(self, m: simfs.Handle) -> None:
-        """Open if nobody has it, and make the next commit."""
-        try:
-            storage = self.open(m)
-        except StorageInUse:
-            return
-        with storage:
-            m.effect("holds")
-            self.commit(m, storage, storage.last_commit + 1)
-            m.effect("held")
-
-    @simfs.law(log.LOG_ONE_WRITER)
-    def one_at_a_time(self, m: simfs.Handle) -> None:
-        held = 0
-        for event in m.history:
-            held += {"holds": 1, "held": -1}.get(event.label, 0)
-            assert held <= 1, "a second writer had the storage open while the first one had"
-
-    @simfs.recover(log.LOG_OPENS_AFTER_CRASH)
-    def recovery(self, m: simfs.Handle) -> None:
-        self.reopen(m)
-
-
 class SidecarsBuild(SidecarScenario):
     """A build without flushes, with sidecars: its one flush makes all of it durable."""
 
@@ -308,6 +241,6 @@ class SidecarsLong(SidecarScenario):
 
 
 SCENARIOS: tuple[type[SidecarScenario], ...] = (
-    SidecarsEpoch, SidecarsReopen, SidecarsFault, SidecarsKilled, SidecarsFaultKilled, SidecarsReader,
-    SidecarsSecondOpener, SidecarsBuild, SidecarsAfterBuild, SidecarsLong,
+    SidecarsEpoch, SidecarsReopen, SidecarsFault, SidecarsKilled, SidecarsFaultKilled, SidecarsBuild,
+    SidecarsAfterBuild, SidecarsLong,
 )  # fmt: skip
