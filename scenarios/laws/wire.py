@@ -9,26 +9,22 @@ WIRE_NO_GAP_NO_REPEAT = Law(
     "A client that skips what its cursor has passed takes each record exactly once, however replies and frames "
     "overlap",
     "wire",
-    planned=True,
 )
 WIRE_LOSS_RESUBSCRIBES = Law(
     "wire_loss_resubscribes",
     "A frame that begins beyond the client's cursor makes it subscribe again, and it still arrives at the live "
     "tree",
     "wire",
-    planned=True,
 )
 WIRE_SUBSCRIBERS_ONLY = Law(
     "wire_subscribers_only",
     "Frames go to subscribers alone, move nobody's replay cursor, and end with the subscription or the connection",
     "wire",
-    planned=True,
 )
 WIRE_RESTART_NEW_SNAPSHOT = Law(
     "wire_restart_new_snapshot",
     "Records of one worker never reach a tree that another worker gave",
     "wire",
-    planned=True,
 )
 
 LAWS = (

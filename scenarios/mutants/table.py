@@ -14,13 +14,14 @@ from scenarios.catalog import cron_suite, epochs_suite, sidecars_suite, staging_
 from scenarios.checks import Check
 from scenarios.entries import Ask, Entry, Family, One
 from scenarios.histories import Histories
-from scenarios.mutants import cron, epochs, log_entry, sidecars, staging, state, storage, tree, tree_entry
+from scenarios.mutants import cron, epochs, log_entry, sidecars, staging, state, storage, tree, tree_entry, wire
 from scenarios.mutants.mutant import Mutant
 from scenarios.suites.log_entry import entry_check
 from scenarios.suites.state import state_suite
 from scenarios.suites.storage import Wrap
 from scenarios.suites.tree import entry_suite as tree_entry_suite
 from scenarios.suites.tree import tree_suite
+from scenarios.suites.wire import wire_suite
 from simfs.explore.spec import spec_of
 from simfs.explore.verdict import Verdict
 
@@ -65,6 +66,7 @@ STORES = (
     Store("tree", tree_suite, tree.mutants),
     Store("tree entry", tree_entry_suite, tree_entry.mutants),
     Store("state tree", state_suite, state.mutants),
+    Store("wire", wire_suite, wire.mutants),
 )
 
 MODELS = ("synced-only", "ext4", "prefix", "scc")
