@@ -30,11 +30,15 @@ __simfs_machinery__ = True
 
 MADE_FOR = {"rename": ("cron_update_durable",)}
 """By the kind of call that is removed, the laws that must notice it alone."""
-UNLOCKS = "closing the descriptor gives the lock back as well; the call is for a child that has a copy of it"
 KINDS = {"fsync": "flush", "lock": "lock", "unlock": "lock", "rename": "rename", "link": "rename"}
 
 
-FIRST = {"link": ("cron_kept_aside",), "create": ("cron_first",), "pause": ("cron_paused_again",)}
+FIRST = {
+    "link": ("cron_kept_aside",),
+    "unlock": ("cron_child_copies",),
+    "create": ("cron_first",),
+    "pause": ("cron_paused_again",),
+}
 """Where the mutants of a call, or of a public call, are tried first."""
 
 
@@ -102,7 +106,6 @@ def _removal(gone: Call) -> Mutant:
         KINDS[gone.call],
         lambda system, process: Without(system, lambda call: call == gone),
         made_for=MADE_FOR.get(gone.call, ()) if gone.public == "create" else (),
-        accepted=UNLOCKS if gone.call == "unlock" else "",
         first=FIRST.get(gone.call, FIRST.get(gone.public, ())),
     )
 

@@ -5,6 +5,7 @@
 | `cron_updates` | one adds, one pauses, one claims: no update is lost |
 | `cron_first` | the first job of a home that is not there yet, added by two at once |
 | `cron_new_home` | somebody makes directories, flushes nothing, and adds a job |
+| `cron_child_copies` | children that are being started hold copies of the lock's descriptor |
 | `cron_paused_again` | a pause that was killed before its last flush is asked for again |
 """
 
@@ -12,7 +13,9 @@ from __future__ import annotations
 
 import simfs
 from eukhe.cron import Listing
+from eukhe.system import System
 from scenarios.laws import cron
+from scenarios.mutants.mutant import Wrapped
 from scenarios.suites.cron import DUE_MS, CronScenario
 
 
@@ -147,4 +150,45 @@ class CronPausedAgain(CronScenario):
         assert (job.next_run_at is None) == (job.status == "paused"), f"{job.status}, next run {job.next_run_at}"
 
 
-SCENARIOS: tuple[type[CronScenario], ...] = (CronUpdates, CronFirst, CronNewHome, CronPausedAgain)
+class Copying(Wrapped):
+    """A system on which a child that is being started gets a copy of each lock's descriptor, and keeps it for long."""
+
+    def open(self, path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        """As the system's, and the copy."""
+        fd: int = self.system.open(path, flags, mode, dir_fd=dir_fd)
+        if path.endswith(".lock"):
+            self.system.dup(fd)
+        return fd
+
+
+class CronChildCopies(CronScenario):
+    """A process does all that a store does, while children that it has started hold copies of the lock's descriptor:
+    none of its updates waits for a child."""
+
+    name = "cron_child_copies"
+    kinds = ("interval",)
+    power = False
+
+    def system(self, m: simfs.Handle) -> System:
+        """The mutant's system, with children."""
+        copying: System = Copying(super().system(m))
+        return copying
+
+    @simfs.process
+    def parent(self, m: simfs.Handle) -> None:
+        store = self.store(m)
+        self.pass_through(m, store)
+        store.pause("interval")
+        store.create("in 1h", "run", job_id="added")
+        store.list()
+        self.store(m).resume("interval")
+        m.ack("all done")
+
+    @simfs.law(cron.CRON_ACCOUNTED)
+    def each_occurrence_is_on_record(self, m: simfs.Handle) -> None:
+        assert m.acked("all done"), "an update waits for the child of its own process"
+
+
+SCENARIOS: tuple[type[CronScenario], ...] = (
+    CronUpdates, CronFirst, CronNewHome, CronPausedAgain, CronChildCopies,
+)  # fmt: skip
