@@ -17,8 +17,8 @@ from simfs.disk.models import MODELS
 from simfs.explore.choices import Sampled
 
 BY_NAME = {kind.name: kind for kind in (*log_sidecars.SCENARIOS, *log_sidecars_together.SCENARIOS)}
-BOUNDED_ON_PREFIX = {"sidecars_build", "sidecars_long"}
-"""Everything of a build is pending at once, and long bodies are torn at chosen bytes only: more than can be tried."""
+BOUNDED_ON_PREFIX = {"sidecars_long"}
+"""Long bodies are torn at chosen bytes only."""
 LONG_SEARCHES = {"sidecars_fault", "sidecars_fault_killed", "sidecars_second_opener", "sidecars_killed"}
 """Proved on every model they claim by `simfs run`; here on the quick ones."""
 STORE: dict[str, Store] = {store.name: store for store in STORES}
