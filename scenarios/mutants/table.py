@@ -22,6 +22,7 @@ from scenarios.suites.storage import Wrap
 from scenarios.suites.tree import entry_suite as tree_entry_suite
 from scenarios.suites.tree import tree_suite
 from scenarios.suites.wire import wire_suite
+from simfs.explore.law import COMPLETES
 from simfs.explore.spec import spec_of
 from simfs.explore.verdict import Verdict
 
@@ -111,8 +112,13 @@ def judge(store: Store, mutant: Mutant, only: Sequence[str] = ()) -> Judged:
     for entry, disk, depth in trials(store.suite(mutant.wrap), mutant.first):
         if only and not {law.id for law in entry.laws}.intersection(only):
             continue
-        with mutant.broken():
-            verdict = entry.run(Ask(disk=disk, only=tuple(only), power_depth=depth, shrink=False))
+        try:
+            with mutant.broken():
+                verdict = entry.run(Ask(disk=disk, only=tuple(only), power_depth=depth, shrink=False))
+        except AssertionError as error:  # The broken store notices itself: an assertion of its own ends it.
+            if only:
+                raise
+            return Judged(mutant, COMPLETES.id, entry.name, disk, str(error), time.monotonic() - started)
         law = broken_law(verdict)
         if law and (not only or law in only):
             found = verdict.counterexample
