@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 import simfs
@@ -64,7 +66,8 @@ def test_every_small_case_holds(name: str) -> None:
 
 
 def test_generated_histories_leave_the_models_bytes() -> None:
-    for number in range(400):
+    """EUKHE_CRON_HISTORIES=10000 runs ten thousand of them, in two to three minutes."""
+    for number in range(int(os.environ.get("EUKHE_CRON_HISTORIES", "400"))):
         history = BridgeHistory(Sampled(f"cron {number}"))
         try:
             history.run()

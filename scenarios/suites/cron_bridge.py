@@ -7,7 +7,7 @@ killed and started again, or a clock moves, forwards or back.
 | entry | what is tried |
 |---|---|
 | `cron_bridge` | every interleaving of three processes that add, recover, claim and finish |
-| `cron_bridge_histories` (in `cron_histories`) | 10,000 generated histories |
+| `cron_bridge_histories` (in `cron_histories`) | generated histories |
 | `cron_bridge_calls` (in `cron_adversity`) | inside of calls: the file is the model's at every instant |
 """
 

@@ -9,7 +9,8 @@ from scenarios.suites.storage import Wrap, as_it_is
 from simfs.disk.model import DiskModel
 from simfs.explore.choices import Choices
 
-HISTORIES = 10_000
+HISTORIES = 500
+"""How many a search draws; `tests/test_scenarios_cron.py` can run ten thousand."""
 STEPS_MAX = 14
 LEAPS_S = (5, 30, 70, 150, 3600, -2, -120, -3600, -21_600)
 """By how much the time moves, in seconds."""
