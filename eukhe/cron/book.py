@@ -36,6 +36,7 @@ class Book:
         self.document = document
         self.owner = owner
         self.now = now
+        self._before: dict[str, Job] = {}
 
     def create(self, job: Job) -> None:
         """Add a job. Raises `Refused` where the id is taken."""
@@ -79,9 +80,9 @@ class Book:
                 continue
             job = rules.aligned(job, self.now)
             if not rules.is_due(job, due_at) or job.next_run_at is None:
-                self.document.put_job(at, job)
+                self._put(at, job)
             elif job.id in running:
-                self.document.put_job(at, rules.skipped(job, self.now))
+                self._put(at, rules.skipped(job, self.now))
             else:
                 due.append((job.next_run_at, at))
         claims = []
@@ -142,17 +143,24 @@ class Book:
     def _claim(self, at: int, job: Job, dispatch_id: str, by_hand: bool) -> tuple[Job, Dispatch]:
         dispatch = rules.claim(job, dispatch_id, self.owner, self.now, by_hand)
         claimed = rules.claimed_by_hand(job, self.now) if by_hand else rules.claimed(job, self.now)
-        self.document.put_job(at, claimed)
+        self._put(at, claimed)
         self.document.add_dispatch(dispatch)
-        return claimed, dispatch
+        return self._job(job.id)[1], dispatch
+
+    def _put(self, at: int, job: Job) -> None:
+        """Write a job anew. However often that is in one update, it is stamped once, against what was there before."""
+        was = self.document.jobs[at].value
+        assert was is not None
+        if job is not was:
+            self.document.put_job(at, rules.stamped(self._before.setdefault(job.id, was), job, self.now))
 
     def _by_hand(self, job_id: str, done: str, change: Callable[[Job], Job]) -> Job:
         at, job = self._job(job_id)
         if rules.is_over(job):
             raise Refused(f"job {job_id} is {job.status} and cannot be {done}")
         changed = change(job)
-        self.document.put_job(at, changed)
-        return changed
+        self._put(at, changed)
+        return self._job(job_id)[1]
 
     def _job(self, job_id: str) -> tuple[int, Job]:
         found = self.document.job(job_id)
@@ -166,7 +174,7 @@ class Book:
     def _end(self, dispatch: Dispatch, ending: Callable[[Job], Job]) -> None:
         found = self.document.job(dispatch.job_id)
         if found is not None:
-            self.document.put_job(found[0], ending(found[1]))
+            self._put(found[0], ending(found[1]))
 
     def _end_lost_one_shots(self) -> None:
         if any(item.value is None for item in self.document.dispatches):
@@ -175,4 +183,4 @@ class Book:
         for at, job in list(self.document.all_jobs()):
             lost = job.schedule.kind == "once" and job.status in ("active", "paused") and job.next_run_at is None
             if lost and job.id not in running:
-                self.document.put_job(at, rules.interrupted(job, self.now))
+                self._put(at, rules.interrupted(job, self.now))

@@ -85,7 +85,7 @@ def next_run(job: Job, now: int) -> int | None:
 def aligned(job: Job, now: int) -> Job:
     """The job with its next run as `next_run` has it."""
     at = next_run(job, now)
-    return job if at == job.next_run_at else _changed(job, now, next_run_at=at)
+    return job if at == job.next_run_at else replace(job, next_run_at=at)
 
 
 def is_due(job: Job, due_at: int) -> bool:
@@ -100,7 +100,7 @@ def claimed(job: Job, now: int) -> Job:
     after = max(scheduled, now)
     last = last_occurrence(job.schedule, job.created_at, after)
     skipped = job.last_skipped_at if last is None or last == scheduled else last
-    return _changed(job, now, next_run_at=_next_after(job, after), last_skipped_at=skipped)
+    return replace(job, next_run_at=_next_after(job, after), last_skipped_at=skipped)
 
 
 def skipped(job: Job, now: int) -> Job:
@@ -108,13 +108,13 @@ def skipped(job: Job, now: int) -> Job:
     assert job.next_run_at is not None
     after = max(job.next_run_at, now)
     last = last_occurrence(job.schedule, job.created_at, after)
-    return _changed(job, now, next_run_at=_next_after(job, after), last_skipped_at=last or job.next_run_at)
+    return replace(job, next_run_at=_next_after(job, after), last_skipped_at=last or job.next_run_at)
 
 
 def claimed_by_hand(job: Job, now: int) -> Job:
     """The job when somebody runs it now, due or not: an occurrence that is due is taken by that, the others stay."""
     if job.schedule.kind == "once":
-        return _changed(job, now, next_run_at=None)
+        return replace(job, next_run_at=None)
     if is_due(job, now):
         return claimed(job, now)
     return job
@@ -137,25 +137,25 @@ def is_over(job: Job) -> bool:
 
 def paused(job: Job, now: int) -> Job:
     """The job when a person stops it for a while. A run that goes on is not disturbed."""
-    return _stamped(job, _with_next(replace(job, status="paused"), now), now)
+    return _with_next(replace(job, status="paused"), now)
 
 
 def resumed(job: Job, now: int) -> Job:
     """The job when a person lets it go on: its failures are forgotten, and its next run is decided anew."""
     once = job.schedule.kind == "once"
     anew = replace(job, status="active", failures=0, next_run_at=job.next_run_at if once else None)
-    return _stamped(job, replace(anew, next_run_at=next_run(anew, now)), now)
+    return replace(anew, next_run_at=next_run(anew, now))
 
 
 def cancelled(job: Job, now: int) -> Job:
     """The job when a person ends it for good."""
-    return _changed(job, now, status="cancelled", next_run_at=None)
+    return replace(job, status="cancelled", next_run_at=None)
 
 
 def deferred(job: Job, until: int, now: int) -> Job:
     """The job with its next run put off until a time, at least."""
     at = next_run(job, now)
-    return _changed(job, now, next_run_at=None if at is None else max(at, until))
+    return replace(job, next_run_at=None if at is None else max(at, until))
 
 
 def fresher(ours: Job, theirs: Job, now: int) -> Job:
@@ -172,6 +172,14 @@ def fresher(ours: Job, theirs: Job, now: int) -> Job:
         facts["status"] = "paused"
     merged = replace(theirs, **facts)
     return replace(merged, next_run_at=None if is_over(merged) else next_run(merged, now))
+
+
+def stamped(before: Job, job: Job, now: int) -> Job:
+    """A job with the time of its last change, if it is another than before the update. That time never goes back, so
+    that a clock set back does not make old versions win."""
+    if replace(job, updated_at=before.updated_at) == before:
+        return before
+    return replace(job, updated_at=max(now, before.updated_at + 1))
 
 
 def claim(job: Job, dispatch_id: str, owner: Owner, now: int, by_hand: bool = False) -> Dispatch:
@@ -213,22 +221,11 @@ def _ended(job: Job, error: str | None, now: int, **fields: object) -> Job:
         next_run_at=None if job.schedule.kind == "once" else job.next_run_at,
         **fields,
     )
-    return _stamped(job, _with_next(ended, now), now)
+    return _with_next(ended, now)
 
 
 def _with_next(job: Job, now: int) -> Job:
     return replace(job, next_run_at=next_run(job, now))
-
-
-def _changed(job: Job, now: int, **fields: object) -> Job:
-    return _stamped(job, replace(job, **fields), now)
-
-
-def _stamped(before: Job, job: Job, now: int) -> Job:
-    """The time of the last change never goes back, so that a clock set back does not make old versions win."""
-    if replace(job, updated_at=before.updated_at) == before:
-        return before
-    return replace(job, updated_at=max(now, before.updated_at + 1))
 
 
 def _shortened(output: str | None) -> str | None:

@@ -189,7 +189,7 @@ BY_HAND = [
     Mutant(
         "a change is not stamped",
         "rule",
-        broken=broken(rules, "_stamped", unstamped),
+        broken=broken(rules, "stamped", unstamped),
         made_for=("cron_model_bridge",),
         first=("cron_bridge_histories",),
     ),
