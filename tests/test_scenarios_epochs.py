@@ -14,7 +14,7 @@ from scenarios.suites import epoch_model, epochs, epochs_compaction, epochs_dama
 
 KINDS = (*epochs_compaction.SCENARIOS, *epochs_repair.SCENARIOS, *epochs_together.SCENARIOS)
 BY_NAME = {kind.name: kind for kind in KINDS}
-QUICK = ("epochs_create", "epochs_append", "epochs_abandoned", "epochs_repair", "epochs_repair_again",
+QUICK = ("epochs_create", "epochs_append", "epochs_resume", "epochs_abandoned", "epochs_repair", "epochs_repair_again",
          "epochs_new_home", "epochs_moved", "epochs_two_menders")  # fmt: skip
 STORE = next(store for store in STORES if store.name == "epochs")
 

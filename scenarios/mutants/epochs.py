@@ -45,7 +45,7 @@ FIRST = (
     ("flock of epochs/s, 1st in resume_compaction", "epochs_killed"),
     ("flock of epochs/s, 1st in repair", "epochs_two_menders"),
     ("flock", "epochs_rules"),
-    ("in resume_compaction", "epochs_compact"),
+    ("in resume_compaction", "epochs_resume"),
     ("fsync of s/0.jsonl, 1st in open", "epochs_killed"),
     ("fsync of epochs/s, 1st in open", "epochs_killed"),
     ("ftruncate of s/0.jsonl, 1st in append", "epochs_rules"),

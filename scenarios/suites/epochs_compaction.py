@@ -7,6 +7,7 @@
 | `epochs_compact` | an append, a compaction, an append; recovery ends what is half done, and is crashed as well |
 | `epochs_two_compactions` | two compactions in a row, and a crash in each |
 | `epochs_three_losses` | the same, and one more crash in what ends them |
+| `epochs_resume` | a compaction that stopped half-way is ended; recovery ends it too, and is crashed as well |
 | `epochs_abandoned` | a half compaction is given up by an append, and made anew later |
 | `epochs_killed` | one compacts, one writes, one of them is killed at any call; then the power goes |
 | `epochs_fault` | one call fails; the process opens again and goes on; then the power goes, twice |
@@ -17,7 +18,7 @@ from __future__ import annotations
 import errno
 
 import simfs
-from eukhe.epochs import Io, NotFound, Session, User
+from eukhe.epochs import EpochEnd, Io, NotFound, Session, User
 from scenarios.laws import epochs
 from scenarios.suites.epochs import DIR, HOME, ID, EpochScenario, ReadingScenario, summary_of
 from simfs.machine.faults import Errno, Short
@@ -120,6 +121,31 @@ class EpochsTwoCompactions(EpochScenario):
     @simfs.recover(epochs.EPOCH_HALF_COMPACTION)
     def recovery(self, m: simfs.Handle) -> None:
         self.go_on(m)
+
+
+class EpochsResume(ReadingScenario):
+    """A compaction stopped behind the end of its epoch; it is taken up again, and something is said in the new one."""
+
+    name = "epochs_resume"
+    power_depth = 2
+    tried = ("one", "in 1")
+
+    def setup(self, m: simfs.Handle) -> None:
+        """The log of epoch 0 has its end, and nothing of epoch 1 is there."""
+        super().setup(m)
+        with Session.open(HOME, ID, system=m.system) as session:
+            session.append(EpochEnd(1, summary_of(1)))
+
+    @simfs.process
+    def writer(self, m: simfs.Handle) -> None:
+        with self.open(m) as session:
+            self.finish_compaction(m, session)
+            self.say(m, session, "in 1")
+
+    @simfs.recover(epochs.EPOCH_HALF_COMPACTION)
+    def recovery(self, m: simfs.Handle) -> None:
+        with self.open(m) as session:
+            self.finish_compaction(m, session)
 
 
 class EpochsAbandoned(EpochScenario):
@@ -229,6 +255,6 @@ class EpochsFault(EpochScenario):
 
 
 SCENARIOS: tuple[type[EpochScenario], ...] = (
-    EpochsCreate, EpochsAppend, EpochsCompact, EpochsTwoCompactions, EpochsThreeLosses, EpochsAbandoned,
-    EpochsKilled, EpochsFault,
+    EpochsCreate, EpochsAppend, EpochsCompact, EpochsTwoCompactions, EpochsThreeLosses, EpochsResume,
+    EpochsAbandoned, EpochsKilled, EpochsFault,
 )  # fmt: skip
