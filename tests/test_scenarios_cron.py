@@ -18,7 +18,7 @@ from simfs.explore.choices import Sampled
 ENTRIES: dict[str, Entry] = {entry.name: entry for entry in cron_suite(histories=300)}
 PROVED = (
     "cron_schedulers", "cron_restart", "cron_run_now", "cron_first", "cron_new_home", "cron_fault", "cron_full",
-    "cron_full_later", "cron_kept_aside",
+    "cron_full_later", "cron_kept_aside", "cron_child_copies", "cron_paused_again", "cron_updates",
 )  # fmt: skip
 """Small enough to be searched here on one model; `simfs run` searches all on every model that they claim."""
 CHECKS = ("cron_rules", "cron_damage", "cron_clocks")

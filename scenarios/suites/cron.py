@@ -187,6 +187,7 @@ class CronThree(CronScenario):
     """Three processes claim, run, finish and recover one due job, with up to three preemptions."""
 
     name = "cron_three"
+    disk = ("synced-only",)
     kinds = ("interval",)
     preemptions = 3
 
@@ -208,6 +209,7 @@ class CronRestart(CronScenario):
     leaves that loses nothing."""
 
     name = "cron_restart"
+    disk = ("scc", "synced-only")
     kinds = ("once",)
     power_depth = 2
 

@@ -257,7 +257,7 @@ class CronJumps(CronSchedulers):
     kinds = ("interval",)
     clock_jumps = (-94_608_000, -21_600, -3600, 3600, 315_576_000)
     power = False
-    preemptions = 2
+    preemptions = 1
 
     @simfs.law(cron.CRON_ACCOUNTED)
     def each_occurrence_is_on_record(self, m: simfs.Handle) -> None:
