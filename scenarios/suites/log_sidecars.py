@@ -156,11 +156,15 @@ class SidecarsKilled(SidecarScenario):
 
 
 class SidecarsFaultKilled(SidecarScenario):
-    """One flush or write fails and one process is killed, in any order; then the power goes."""
+    """One flush of a file or one write fails and one process is killed, in any order; then the power goes.
+
+    Left out is a failing flush of a directory. A process that is killed before it could remove what that flush did not
+    cover leaves an entry like any other; the next open flushes the directory again and has to trust it.
+    """
 
     name = "sidecars_fault_killed"
     kills = 1
-    faults = FAULTS
+    faults = (Errno(("fsync",), kind="file", code=errno.EIO), *FAULTS[1:])
 
     @simfs.process(restart=2, raises=StorageError)
     def writer(self, m: simfs.Handle) -> None:
