@@ -7,6 +7,7 @@ import pytest
 import simfs
 from scenarios.reported import cron_leases, cron_stores, cron_times
 from scenarios.reported.registry import Case
+from tests.broken_laws import breaks_and_replays
 
 CASES: dict[str, Case] = {case.id: case for module in (cron_leases, cron_stores, cron_times) for case in module.CASES}
 BOUNDED = {
@@ -24,10 +25,7 @@ def test_every_report_about_cron_has_a_case() -> None:
 
 @pytest.mark.parametrize(("name", "law"), [(name, law.id) for name, case in CASES.items() for law in case.laws])
 def test_the_wrong_program_breaks_the_law_that_the_report_names(name: str, law: str) -> None:
-    found = simfs.explore(CASES[name].wrong, only=(law,)).counterexample
-    assert found is not None
-    again = simfs.replay(found.token, CASES[name].wrong, only=(law,))
-    assert (again.law, again.finding.message) == (law, found.finding.message)
+    breaks_and_replays(CASES[name].wrong, law)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -9,6 +9,7 @@ import simfs
 from scenarios.reported import disk_generations, disk_publish, disk_replace, disk_tails
 from scenarios.reported.registry import Case
 from simfs.explore.advice import MAY_FAIL, WRONG_ORDER, advise
+from tests.broken_laws import breaks_and_replays
 
 MODULES = (disk_generations, disk_publish, disk_replace, disk_tails)
 CASES: dict[str, Case] = {case.id: case for module in MODULES for case in module.CASES}
@@ -30,18 +31,7 @@ before it, so that the blob's own flush is enough there."""
 
 @pytest.mark.parametrize(("name", "law"), BROKEN)
 def test_the_wrong_program_breaks_the_law_that_the_report_names(name: str, law: str) -> None:
-    found = simfs.explore(CASES[name].wrong, only=(law,)).counterexample
-    assert found is not None and found.law == law
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_a_counterexample_of_a_reported_crash_can_be_replayed(name: str) -> None:
-    case = CASES[name]
-    found = simfs.explore(case.wrong, only=(case.law.id,)).counterexample
-    assert found is not None
-    again = simfs.replay(found.token, case.wrong, only=(case.law.id,))
-    assert again.law == found.law
-    assert again.finding.message.splitlines()[0] == found.finding.message.splitlines()[0]
+    breaks_and_replays(CASES[name].wrong, law)
 
 
 @pytest.mark.parametrize("name", CASES)

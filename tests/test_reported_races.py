@@ -25,6 +25,7 @@ from scenarios.reported.race_clocks import WaitsForEver
 from scenarios.reported.race_job_runs import SavesAfterTheRun
 from scenarios.reported.race_stale_lock import PutsBack
 from scenarios.reported.registry import Case, cases
+from tests.broken_laws import breaks_and_replays
 
 MODULES = (
     race_append, race_blind_spots, race_clocks, race_fixed_temp, race_job_runs, race_lost_updates, race_pid_file,
@@ -44,19 +45,7 @@ BROKEN = [(name, law.id) for name, case in RACES.items() for law in case.laws]
 
 @pytest.mark.parametrize(("name", "law"), BROKEN)
 def test_the_wrong_program_breaks_the_law_that_the_report_names(name: str, law: str) -> None:
-    verdict = simfs.explore(RACES[name].wrong, only=(law,))
-    assert verdict.status == "violated"
-    assert verdict.counterexample is not None
-    assert verdict.counterexample.law == law
-
-
-@pytest.mark.parametrize("name", RACES)
-def test_a_counterexample_of_a_reported_race_can_be_replayed(name: str) -> None:
-    case = RACES[name]
-    found = simfs.explore(case.wrong, only=(case.law.id,)).counterexample
-    assert found is not None
-    again = simfs.replay(found.token, case.wrong, only=(case.law.id,))
-    assert (again.law, again.finding.message) == (found.law, found.finding.message)
+    breaks_and_replays(RACES[name].wrong, law)
 
 
 @pytest.mark.parametrize("name", RACES)

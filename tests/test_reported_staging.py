@@ -7,6 +7,7 @@ import pytest
 import simfs
 from scenarios.reported import stage_inherited, stage_links, stage_moment_later
 from scenarios.reported.registry import Case
+from tests.broken_laws import breaks_and_replays
 
 CASES: dict[str, Case] = {
     case.id: case for module in (stage_inherited, stage_links, stage_moment_later) for case in module.CASES
@@ -15,10 +16,7 @@ CASES: dict[str, Case] = {
 
 @pytest.mark.parametrize(("name", "law"), [(name, law.id) for name, case in CASES.items() for law in case.laws])
 def test_the_wrong_program_breaks_the_law_that_the_report_names(name: str, law: str) -> None:
-    found = simfs.explore(CASES[name].wrong, only=(law,)).counterexample
-    assert found is not None and found.law == law
-    again = simfs.replay(found.token, CASES[name].wrong, only=(law,))
-    assert (again.law, again.finding.message) == (found.law, found.finding.message)
+    breaks_and_replays(CASES[name].wrong, law)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -2,6 +2,9 @@
 
 Each mutant is run through the suite of its store until a law is broken. One that no scenario of the suite notices, on
 any disk model that the store claims, must be accounted for: it is accepted with a reason, or it is a hole in the laws.
+
+A mutant counts as killed only when the token of its counterexample, read as text and run on a fresh machine, breaks the
+same law again. So whoever judges mutants tests replays too, without a second search.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from scenarios.entries import Ask, Entry, Family, One
 from scenarios.histories import Histories
 from scenarios.mutants import cron, epochs, log_entry, sidecars, staging, state, storage, tree, tree_entry, wire
 from scenarios.mutants.mutant import Mutant
+from scenarios.mutants.replaying import replayed
 from scenarios.suites.log_entry import entry_check
 from scenarios.suites.state import state_suite
 from scenarios.suites.storage import Wrap
@@ -84,6 +88,8 @@ class Judged:
     disk: str
     text: str
     seconds: float
+    token: str = ""
+    """What broke the law again when it was replayed; "" where nothing is there to replay (a check of rules)."""
 
     @property
     def killed(self) -> bool:
@@ -107,7 +113,7 @@ def judge_all(tell: Callable[[str], None] = lambda name: None, stores: Sequence[
 
 
 def judge(store: Store, mutant: Mutant, only: Sequence[str] = ()) -> Judged:
-    """Run a store's suite on a mutant until one of `only` (any law when empty) is broken."""
+    """Run a store's suite on a mutant until one of `only` (any law when empty) is broken, and replay that."""
     started = time.monotonic()
     for entry, disk, depth in trials(store.suite(mutant.wrap), mutant.first):
         if only and not {law.id for law in entry.laws}.intersection(only):
@@ -123,7 +129,9 @@ def judge(store: Store, mutant: Mutant, only: Sequence[str] = ()) -> Judged:
         if law and (not only or law in only):
             found = verdict.counterexample
             text, where = (found.finding.message, found.disk) if found else (verdict.reason, verdict.disk)
-            return Judged(mutant, law, entry.name, where, text, time.monotonic() - started)
+            with mutant.broken():
+                token = replayed(entry, verdict, law, only)
+            return Judged(mutant, law, entry.name, where, text, time.monotonic() - started, token)
     return Judged(mutant, "", "", "", "", time.monotonic() - started)
 
 
