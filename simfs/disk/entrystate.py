@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from simfs.disk.pieces import pieces
 from simfs.machine.inode import Image
-from simfs.machine.ops import Create, EntryOp, Link, Op, Rename, Unlink
+from simfs.machine.ops import Create, EntryOp, Link, Op, Rename, Unlink, op_key
 
 
 def names_of(op: EntryOp) -> tuple[tuple[int, str], ...]:
@@ -136,6 +136,16 @@ class EntryState:
                 self.durable.apply(entry.op)
         self.pending = [entry for entry in self.pending if not entry.done]
         return True
+
+    def situation(self) -> object | None:
+        """Equal for names that may come out in the same ways; None after a flush of a directory that failed."""
+        found: dict[int, object] = {}
+        for entry in self.pending:
+            if entry.stuck:
+                return None
+            found[id(entry)] = op_key(entry.op), frozenset(found[id(w)] for w in entry.waits if not w.done)
+        tables = ((at, frozenset(table.items())) for at, table in self.durable.tables.items())
+        return frozenset(tables), frozenset(self.durable.times.items()), frozenset(found.values())
 
     def waits(self) -> list[list[int]]:
         """For each pending op, the places of those that it waits for."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from simfs.disk.limbo import Kept, Stage, blocks_touched, forget, outcomes, whole, with_blocks
 from simfs.disk.worlds import Way, Ways
 from simfs.machine.inode import Inode
-from simfs.machine.ops import ContentOp, Create, Meta, Truncate, Write
+from simfs.machine.ops import ContentOp, Create, Meta, Truncate, Write, op_key
 
 CUT_EVERY_BYTE = 4096
 BOUND = "byte cuts above 4096 pending bytes: write, newline, 512- and 4096-byte boundaries +-1, inside characters"
@@ -136,6 +136,14 @@ class FileState:
     def grows(self) -> bool:
         """Whether the list that `ways` answered before is still the one, with more at its end."""
         return self._ways is not None
+
+    def situation(self) -> object | None:
+        """Equal for states that may come out in the same ways; None where a failed flush makes that hard to say."""
+        if self.stages:
+            return None
+        since = sorted((*self.pending, *self.metas), key=lambda op: op.index)
+        newer = tuple(meta.index > self._settled for meta in self.metas)
+        return self.durable.digest(), self._settled_ns, newer, tuple(map(op_key, since))
 
     def full(self) -> bytes:
         """The content that the page cache holds: every op applied."""

@@ -112,6 +112,11 @@ class PrefixDisk(WorldDisk):
         if op.is_dir:
             self.entries.fail(lambda name_op: op.ino in directories(name_op) and (covers is None or covers(name_op)))
 
+    def situation(self) -> object | None:
+        files = frozenset((ino, state.situation()) for ino, state in self.files.items())
+        names = self.entries.situation()
+        return None if names is None or any(state is None for _, state in files) else (files, names)
+
     def build_worlds(self) -> Iterator[World]:
         made = {ino: state.durable for ino, state in self.files.items()}
         undecided = self.open_ways()

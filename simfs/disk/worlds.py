@@ -140,6 +140,10 @@ class WorldDisk:
             pick.append(place)
         return digest & DIGEST_MASK, tuple(pick)
 
+    def situation(self) -> object | None:
+        """Equal on disks, begun alike, that may leave the same images; None where the model does not say."""
+        return None
+
     def separable(self) -> Separation | None:
         """What is undecided now, taken apart; None where the model does not say how."""
         return None

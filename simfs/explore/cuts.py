@@ -18,7 +18,7 @@ from itertools import accumulate
 
 from simfs.explore.boot import Run
 from simfs.explore.happens import Order
-from simfs.machine.ops import Ack, Ask, Effect, Fail, FailedFlush, Flush, FlushAll, Lock, Note, Op
+from simfs.machine.ops import Ack, Ask, Effect, Fail, FailedFlush, Flush, FlushAll, Lock, Note, Op, op_key
 
 CUTS_MAX = 200_000
 CUTS_BOUND = f"at most {CUTS_MAX} crash points a run"
@@ -86,34 +86,54 @@ def _unit(width: int, place: int, count: int) -> Vector:
 
 
 def cuts(lanes: Sequence[Sequence[Op]], closed_under_loss: bool, known: Known) -> Iterator[Cut]:
-    """Every consistent cut worth looking at that `known` has not seen in another run."""
+    """Every consistent cut worth looking at that `known` has not seen in another run.
+
+    Worth looking at are the cuts to which nothing can be added that makes no difference: the walk goes from one such
+    cut to the next, by an op that does make one and all that may then be added, and visits no other.
+    """
     ids = known.lane_ids(lanes)
-    start: Vector = (0,) * len(lanes)
+    marks = [
+        [isinstance(op, DECISIVE) if closed_under_loss else not isinstance(op, SILENT) for op in lane] for lane in lanes
+    ]
+    start = _filled([0] * len(lanes), lanes, marks)
     stack, visited = [start], {start}
     while stack:
         vector = stack.pop()
         following = []
         for place, count in enumerate(vector):
-            if count == len(lanes[place]):
-                continue
-            op = lanes[place][count]
-            if all(need <= have or at == place for at, (need, have) in enumerate(zip(op.clock, vector, strict=True))):
-                following.append(op)
-                longer = (*vector[:place], count + 1, *vector[place + 1 :])
+            if count < len(lanes[place]) and _may_follow(lanes[place][count], vector, place):
+                following.append(lanes[place][count])
+                longer = _filled([n + (at == place) for at, n in enumerate(vector)], lanes, marks)
                 if longer not in visited:
                     if len(visited) >= CUTS_MAX:
                         known.bounded = True
                         continue
                     visited.add(longer)
                     stack.append(longer)
-        if any(isinstance(op, SILENT) for op in following):
-            continue
-        if closed_under_loss and not all(isinstance(op, DECISIVE) for op in following):
-            continue
         if known.first_time(tuple(ids[place][count] for place, count in enumerate(vector))):
             made = [op for lane, count in zip(lanes, vector, strict=True) for op in lane[:count]]
             made.sort(key=lambda op: op.index)
             yield Cut(vector, made, following)
+
+
+def _may_follow(op: Op, vector: Sequence[int], place: int) -> bool:
+    """Whether all that `op`, the next one of its process, depends on is in the cut."""
+    return all(need <= have or at == place for at, (need, have) in enumerate(zip(op.clock, vector, strict=True)))
+
+
+def _filled(vector: list[int], lanes: Sequence[Sequence[Op]], marks: Sequence[Sequence[bool]]) -> Vector:
+    """The cut with everything added to it that makes no difference; `marks` says which ops do make one."""
+    grown = True
+    while grown:
+        grown = False
+        for place, lane in enumerate(lanes):
+            count = vector[place]
+            while count < len(lane) and not marks[place][count] and _may_follow(lane[count], vector, place):
+                count += 1
+            if count != vector[place]:
+                vector[place] = count
+                grown = True
+    return tuple(vector)
 
 
 def whole(ops: Sequence[Op]) -> Iterator[Cut]:
@@ -157,15 +177,3 @@ class Known:
             return False
         self._seen.add(key)
         return True
-
-
-_FIELDS: dict[type[Op], tuple[str, ...]] = {}
-
-
-def op_key(op: Op) -> tuple[object, ...]:
-    """What an op does, as a tuple that compares equal for equal ops; position and call site are not in it."""
-    kind = type(op)
-    names = _FIELDS.get(kind)
-    if names is None:
-        names = _FIELDS[kind] = ("time_ns", *(n for n in kind.__slots__))
-    return (kind.__name__, *(repr(v) if isinstance(v := getattr(op, name), list | dict | set) else v for name in names))

@@ -21,6 +21,7 @@ from typing import Any
 
 from simfs.disk.model import Disk, DiskModel
 from simfs.disk.scc import SccDisk
+from simfs.disk.worlds import WorldDisk
 from simfs.explore.boot import Run, names_of
 from simfs.explore.cuts import CUTS_BOUND, DECISIVE, SILENT, Known, cuts, happens_before, stamp, whole
 from simfs.explore.handle import Event, events_of
@@ -84,6 +85,8 @@ class Search:
     judge: Judge = field(init=False)
     _seen: set[object] = field(default_factory=set)
     _digests: set[int] = field(default_factory=set)
+    _points: dict[object, tuple[int, int, int]] = field(default_factory=dict)
+    """Crash points whose images have all been judged -> images, those that stood for others, for how many."""
     _instants: Known = field(default_factory=Known)
     _lazy: Lazy = field(init=False)
     _anytime: bool = False
@@ -214,13 +217,22 @@ class Search:
         """Every image that the disk may leave at this crash point, each distinct one judged once."""
         seen, searched = self._seen, self.searched
         rest = (event_key(at.past), at.boot, at.wall_ns, way.depth)
+        point = None if way.leg.recovery else point_key(disk, at, rest)
+        if point is not None and point in self._points:
+            images, blocks, leaves = self._points[point]
+            searched.images += images
+            searched.lazy_images += blocks
+            searched.lazy_leaves += leaves
+            return
+        blocks, leaves = searched.lazy_images, searched.lazy_leaves
         parts = self._lazy.undecided(disk, not way.restarts and (way.depth == 1 or self.spec.recover is None))
         if parts is not None:
             for found, pick in self._lazy.findings(disk, parts, at, rest):
                 raise Found(Violation(found, way.crashed(Crash(cut, pick, during))))
-            return
-        for digest, pick in disk.leaves(following):
+        images = searched.lazy_leaves - leaves
+        for digest, pick in disk.leaves(following) if parts is None else ():
             searched.images += 1
+            images += 1
             key = (digest, rest)
             if key in seen:
                 continue
@@ -228,6 +240,8 @@ class Search:
             self._digests.add(digest)
             before = Before(disk.image(pick, following), at.past, at.boot + 1, at.wall_ns)
             self._image(before, way.depth - 1, way.crashed(Crash(cut, pick, during)), way.restarts)
+        if point is not None:
+            self._points[point] = (images, searched.lazy_images - blocks, searched.lazy_leaves - leaves)
         self.check_time()
 
     def _image(self, before: Before, depth: int, path: Path, restarts: list[Part]) -> None:
@@ -277,6 +291,12 @@ class Search:
             self.tell(runs)
         if self.deadline is not None and now > self.deadline:
             raise OutOfBudget
+
+
+def point_key(disk: Disk, at: Before, rest: object) -> object | None:
+    """Equal for crash points that leave the same images with the same past; None where the disk model does not say."""
+    situation = disk.situation() if isinstance(disk, WorldDisk) else None
+    return None if situation is None else (at.image.digest, situation, rest)
 
 
 def add(disk: Disk, op: Op) -> None:

@@ -23,7 +23,7 @@ from typing import Any
 from simfs.disk.model import Disk, DiskModel, Pick
 from simfs.explore.boot import Run, run_boot
 from simfs.explore.choices import Replayed
-from simfs.explore.cuts import SILENT, Cut, Known, cuts, op_key, stamp
+from simfs.explore.cuts import SILENT, Cut, Known, cuts, stamp
 from simfs.explore.handle import events_of
 from simfs.explore.judge import Judge
 from simfs.explore.plan import Plan
@@ -32,7 +32,7 @@ from simfs.explore.spec import Spec
 from simfs.explore.stage import Before
 from simfs.explore.step import Step
 from simfs.explore.verdict import Crash, Finding, Leg, Searched
-from simfs.machine.ops import Close, Op, Write
+from simfs.machine.ops import Close, Op, Write, op_key
 
 TRIES_MAX = 1_500
 """Disks that are judged at most."""

@@ -201,3 +201,14 @@ class Note(Op):
 ContentOp = Write | Truncate
 HistoryOp = Ask | Ack | Fail | Effect
 EntryOp = Create | Link | Unlink | Rename
+
+_FIELDS: dict[type[Op], tuple[str, ...]] = {}
+
+
+def op_key(op: Op) -> tuple[object, ...]:
+    """What an op does, as a tuple that compares equal for equal ops; position, process and call site are not in it."""
+    kind = type(op)
+    names = _FIELDS.get(kind)
+    if names is None:
+        names = _FIELDS[kind] = ("time_ns", *(n for n in kind.__slots__))
+    return (kind.__name__, *(repr(v) if isinstance(v := getattr(op, name), list | dict | set) else v for name in names))
