@@ -81,6 +81,7 @@ def new_inode(op: Create, device: int = 0) -> Inode:
     return Inode(
         op.ino, op.kind, op.mode, op.uid, op.gid,
         atime_ns=op.time_ns, mtime_ns=op.time_ns, ctime_ns=op.time_ns, target=op.target, device=device,
+        reused=op.reused,
     )  # fmt: skip
 
 

@@ -77,6 +77,7 @@ def run_boot(
     """Run `parts` as processes on a machine that starts from `before`. `policy` may be a `Choices` to draw from."""
     machine = Machine(before.image, boot=before.boot, wall_ns=before.wall_ns, record_sites=sites or spec.sites)
     machine.step_limit = spec.options["steps_max"]
+    machine.freed = {} if plan.reuse else None
     options = spec.options
     struck = Struck()
     refuse(machine, spec.refusals)

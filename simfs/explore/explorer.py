@@ -43,8 +43,8 @@ def explore(scenario: Any, *, progress: Progress | None = None, jobs: int = 1, *
     """Search a scenario and answer what was found; never raises on a broken law.
 
     Options are those of a `Scenario`'s attributes, and override them: `disk` (a name, a list of names, or "all"),
-    `power`, `power_depth` (power losses in a row), `kills`, `faults`, `max_faults`, `clock_jumps`, `preemptions`,
-    `strategy`, `budget` (seconds of real time), `seed`, `interpose`, `isolate`, `steps_max`, `lazy`.
+    `power`, `power_depth` (power losses in a row), `kills`, `faults`, `max_faults`, `clock_jumps`, `reuse_inodes`,
+    `preemptions`, `strategy`, `budget` (seconds of real time), `seed`, `interpose`, `isolate`, `steps_max`, `lazy`.
 
     `jobs` is how many processes of this host share the search: the verdict and its counterexample are those of one.
 

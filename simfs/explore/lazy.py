@@ -46,7 +46,7 @@ from simfs.machine.inode import Image
 
 LEAST = 64
 """Crash points with so many leaves, or fewer, are judged eagerly unless the scenario says `lazy=True`."""
-_ELSEWHERE = frozenset(("acquire", "clock", "history", "lock", "proc", "stamp"))
+_ELSEWHERE = frozenset(("acquire", "clock", "history", "lock", "numbers", "proc", "stamp"))
 """Kinds of resources that are on no disk."""
 
 

@@ -118,6 +118,9 @@ class Scenario:
     faults: Sequence[Any] = ()
     max_faults: int = 1
     clock_jumps: Sequence[float] = ()
+    reuse_inodes: bool = False
+    """Whether each run is also made with new inodes that get the numbers of freed ones, as most filesystems do at once:
+    what compares `st_ino` to tell whether a file is still the same one may then be wrong."""
     preemptions: int | None = None
     strategy: str = "exhaustive"
     budget: float | None = None

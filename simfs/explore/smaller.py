@@ -139,7 +139,7 @@ class Smaller:
         lanes = [op.process for op in told]
         switches = sum(one != other for one, other in pairwise(lanes))
         plan = run.plan
-        faults = len(plan.kills) + len(plan.strikes) + (plan.jump is not None)
+        faults = len(plan.kills) + len(plan.strikes) + (plan.jump is not None) + plan.reuse
         return (len(set(lanes)), len(told), switches, faults, *lost, cut, during, pick)
 
     def _replayed(self, leg: Leg) -> Run:
@@ -271,7 +271,8 @@ class Smaller:
 
 def plans(plan: Plan) -> Iterator[Plan]:
     """The plan with ever fewer things left out of it: the emptiest first, the plan itself last."""
-    parts: list[Any] = [*plan.kills, *plan.strikes, *([plan.jump] if plan.jump is not None else [])]
+    parts: list[Any] = [*plan.kills, *plan.strikes, *(["jump"] if plan.jump is not None else [])]
+    parts += ["reuse"] if plan.reuse else []
     if len(parts) > PLANS_MAX:
         yield plan
         return
@@ -280,8 +281,8 @@ def plans(plan: Plan) -> Iterator[Plan]:
             wanted = set(kept)
             kills = tuple(kill for at, kill in enumerate(plan.kills) if at in wanted)
             strikes = tuple(strike for at, strike in enumerate(plan.strikes, len(plan.kills)) if at in wanted)
-            jump = plan.jump if len(parts) - 1 in wanted and plan.jump is not None else None
-            yield Plan(kills, strikes, jump)
+            words = {parts[at] for at in kept if isinstance(parts[at], str)}
+            yield Plan(kills, strikes, plan.jump if "jump" in words else None, "reuse" in words)
 
 
 def loss(disk: Disk, pick: Pick, following: Op | None, ops: Sequence[Op]) -> tuple[int, int]:

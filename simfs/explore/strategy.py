@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from simfs.explore.boot import Run, cut_off, run_boot
@@ -158,7 +158,7 @@ class Runs:
             for _ in range(min(options["max_faults"], len(self._faults)))
         )
         jump = draw.randrange(len(options["clock_jumps"])) if options["clock_jumps"] else None
-        return Plan(kills, strikes, jump)
+        return Plan(kills, strikes, jump, bool(options["reuse_inodes"]) and draw.random() < 0.5)
 
     def estimate(self) -> float | None:
         """How many runs the current plan will take, guessed from how far the tree is done; None when unknown."""
@@ -183,7 +183,8 @@ class Seen:
     torn: set[Kill] = field(default_factory=set)
 
     def learn(self, run: Run, plan: Plan) -> None:
-        self.effective |= run.struck >= len(plan.strikes) and run.killed >= len(plan.kills)
+        happened = run.struck >= len(plan.strikes) and run.killed >= len(plan.kills)
+        self.effective |= happened and (run.machine.reused > 0 or not plan.reuse)
         self.torn |= torn_kills(run)
         for runner in run.runners:
             if runner.who < len(run.parts):
@@ -206,7 +207,9 @@ class Plans:
     known: set[Plan] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.waiting = [NOTHING, *(Plan(jump=at) for at in range(len(self.spec.options["clock_jumps"])))]
+        jumps = [NOTHING, *(Plan(jump=at) for at in range(len(self.spec.options["clock_jumps"])))]
+        reusing = [replace(plan, reuse=True) for plan in jumps] if self.spec.options["reuse_inodes"] else []
+        self.waiting = [*jumps, *reusing]
         self.known = set(self.waiting)
 
     def next(self) -> Plan | None:
@@ -226,15 +229,15 @@ class Plans:
         options = self.spec.options
         if plan.kills and not plan.strikes and not plan.kills[-1].kept_bytes:
             *rest, last = plan.kills
-            yield Plan((*rest, Kill(last.place, last.call + 1)), (), plan.jump)
+            yield replace(plan, kills=(*rest, Kill(last.place, last.call + 1)))
         if len(plan.kills) < options["kills"]:
             first = plan.kills[-1].place + 1 if plan.kills else 0
             for place in range(first, self.places):
                 for call in range(max(1, seen.calls.get(place, 0))):
-                    yield Plan((*plan.kills, Kill(place, call)), plan.strikes, plan.jump)
+                    yield replace(plan, kills=(*plan.kills, Kill(place, call)))
             for kill in sorted(seen.torn):
                 if kill.place >= first:
-                    yield Plan((*plan.kills, kill), plan.strikes, plan.jump)
+                    yield replace(plan, kills=(*plan.kills, kill))
         yield from self._struck(plan)
 
     def _struck(self, plan: Plan) -> Iterator[Plan]:
@@ -242,14 +245,14 @@ class Plans:
         faults = len(options["faults"]) + len(self.spec.faults)
         if plan.strikes:
             *others, strike = plan.strikes
-            yield Plan(plan.kills, (*others, strike._replace(match=strike.match + 1)), plan.jump)
+            yield replace(plan, strikes=(*others, strike._replace(match=strike.match + 1)))
         if len(plan.strikes) < (options["max_faults"] if faults else 0):
             least = plan.strikes[-1] if plan.strikes else Strike(0, 0, 0)
             for fault in range(faults):
                 for place in range(self.places):
                     if (fault, place) >= (least.fault, least.place):
                         start = least.match + 1 if plan.strikes and (fault, place) == least[:2] else 0
-                        yield Plan(plan.kills, (*plan.strikes, Strike(fault, place, start)), plan.jump)
+                        yield replace(plan, strikes=(*plan.strikes, Strike(fault, place, start)))
 
 
 def torn_kills(run: Run) -> set[Kill]:

@@ -24,7 +24,7 @@ from simfs.machine.ops import Op
 
 VERSION = "s1"
 _LEG = re.compile(
-    r"^(?P<recovery>r?)((?P<plan>[kfj][0-9.kfj+]*)=)?(?P<schedule>(\d+-\d+(,\d+-\d+)*)?)"
+    r"^(?P<recovery>r?)((?P<plan>[kfij][0-9.kfij+]*)=)?(?P<schedule>(\d+-\d+(,\d+-\d+)*)?)"
     r"(@(?P<cut>\d+(-\d+)*)(?P<during>w\d+)?(?P<pick>(\.\d+)+|\.))?$"
 )
 _SKIPPED = frozenset(("index", "site", "clock"))

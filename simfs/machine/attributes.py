@@ -28,8 +28,8 @@ DEVICE_BASE = 0xFE00
 SECOND_NS = 1_000_000_000
 
 
-def stat_of(node: Inode) -> os.stat_result:
-    """The `os.stat_result` of an inode."""
+def stat_of(node: Inode, number: int = 0) -> os.stat_result:
+    """The `os.stat_result` of an inode, under another number than its own if one is given."""
     kind = node.kind
     size = len(node.data) if kind == "file" else BLOCK if kind == "dir" else len(os.fsencode(node.target))
     blocks = 8 * blocks_of(node) if kind != "symlink" else 0 if size < 60 else 8
@@ -39,8 +39,8 @@ def stat_of(node: Inode) -> os.stat_result:
     c_s, c_ns = divmod(c, SECOND_NS)
     return os.stat_result(
         (
-            FORMAT[kind] | node.mode, node.ino, DEVICE_BASE + node.device, node.nlink, node.uid, node.gid, size,
-            a_s, m_s, c_s, a_s + 1e-9 * a_ns, m_s + 1e-9 * m_ns, c_s + 1e-9 * c_ns, a, m, c, BLOCK, blocks, 0,
+            FORMAT[kind] | node.mode, number or node.ino, DEVICE_BASE + node.device, node.nlink, node.uid, node.gid,
+            size, a_s, m_s, c_s, a_s + 1e-9 * a_ns, m_s + 1e-9 * m_ns, c_s + 1e-9 * c_ns, a, m, c, BLOCK, blocks, 0,
         )
     )  # fmt: skip
 
@@ -68,7 +68,7 @@ class AttributeCalls(Paths):
         node = self.find(p, path, dir_fd, follow_symlinks, (path,))
         if m.footprint is not None:
             self.looked(node)
-        return stat_of(node)
+        return stat_of(node, m.number(node) if node.reused else 0)
 
     def plain(self, call: str, path: Any, dir_fd: int | None, follow: bool) -> None:
         """ValueError for a descriptor together with what only goes with paths."""
@@ -85,7 +85,7 @@ class AttributeCalls(Paths):
         node = self.find(p, path, dir_fd, False, (path,))
         if m.footprint is not None:
             self.looked(node)
-        return stat_of(node)
+        return stat_of(node, m.number(node) if node.reused else 0)
 
     def fstat(self, fd: Any) -> os.stat_result:
         """os.fstat: EBADF."""
@@ -95,7 +95,7 @@ class AttributeCalls(Paths):
         node = m.inodes[desc.ino]
         if m.footprint is not None:
             self.looked(node)
-        return stat_of(node)
+        return stat_of(node, m.number(node) if node.reused else 0)
 
     def looked(self, node: Inode) -> None:
         """What a stat reads."""

@@ -21,6 +21,7 @@ Modes: "R" reads, "W" writes, "C" changes in a way that commutes with other "C"s
 | ("clock",) | reading either clock, stat | | advance, jump |
 | ("stamp",) | a call that stamps a file time | | advance, jump: only matters where times are read |
 | ("proc", pid) | is_alive | | exit, kill |
+| ("numbers", device) | | an inode's number is free again | an inode made; only where numbers are reused |
 | ("space", device) | statvfs | | blocks taken or freed; only where a size limit is set |
 
 Flushes touch nothing: no other process can see them.

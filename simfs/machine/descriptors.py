@@ -83,6 +83,8 @@ class DescriptorCalls(Calls):
         desc = p.fds.get(fd) or self.descriptor(p, fd)
         if desc.flock or desc.ofd_locks or p.record_locks:
             self.give_way(p, "close")
+        elif m.freed is not None and not m.inodes[desc.ino].nlink:
+            self.give_way(p, "close")  # It may free a number that another process then gets.
         self.drop(p, fd, desc)
         m.let_go(p, desc)
 

@@ -46,6 +46,9 @@ class Inode:
     _digest: int = 0
     holes: tuple[tuple[int, int, bool], ...] = ()
     """Blocks that a file skipped, see `space`. No part of the digest: they read as the zeros they are."""
+    reused: int = 0
+    """The number that stat shows instead of its own: that of an inode which was freed before in the same boot. 0: none.
+    It identifies nothing in here."""
 
     def digest(self) -> int:
         """128 bits that stand for number, kind, attributes and content; access time, parent and nlink are left out.
@@ -55,6 +58,8 @@ class Inode:
         if self._digest:
             return self._digest
         head = f"{self.ino} {self.kind} {self.mode} {self.uid} {self.gid} {self.mtime_ns} {self.device}\0"
+        if self.reused:
+            head += f"{self.reused}\0"
         hasher = blake2b(head.encode(), digest_size=16)
         if self.kind == "file":
             hasher.update(self.data)
@@ -72,7 +77,7 @@ class Inode:
         return Inode(
             self.ino, self.kind, self.mode, self.uid, self.gid, self.nlink,
             self.atime_ns, self.mtime_ns, self.ctime_ns,
-            self.data, self.entries, self.target, self.xattrs, self.parent, self.device, 0, self.holes,
+            self.data, self.entries, self.target, self.xattrs, self.parent, self.device, 0, self.holes, self.reused,
         )  # fmt: skip
 
     def copy(self) -> Inode:

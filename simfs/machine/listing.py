@@ -168,7 +168,9 @@ class ListingCalls(Paths):
             shown: Any = name
             if as_bytes:
                 full, shown = os.fsencode(full), os.fsencode(name)
-            entries.append(DirEntry(system, shown, full, ino, m.inodes[ino].kind, dir_fd))
+            child = m.inodes[ino]
+            number = m.number(child) if child.reused else ino
+            entries.append(DirEntry(system, shown, full, number, child.kind, dir_fd))
         return ScandirIterator(entries)
 
     def chdir(self, path: Any) -> None:

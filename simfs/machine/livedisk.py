@@ -44,8 +44,8 @@ class LiveDisk:
     """The inodes of a running machine."""
 
     __slots__ = (
-        "footprint", "gone", "inodes", "journal", "linkable", "locks", "mounts", "owned", "processes", "root",
-        "spaces", "wall_ns",
+        "footprint", "freed", "gone", "inodes", "journal", "linkable", "locks", "mounts", "owned", "processes",
+        "reused", "root", "spaces", "wall_ns",
     )  # fmt: skip
     journal: OpJournal
     locks: LockTable
@@ -59,6 +59,10 @@ class LiveDisk:
         self.gone: set[int] = set()
         self.linkable: set[int] = set()
         """Nameless files (O_TMPFILE without O_EXCL) that may still be given a name."""
+        self.freed: dict[int, set[int]] | None = None
+        """Where numbers of inodes are reused: device -> those that are free. None: each inode has a fresh one."""
+        self.reused = 0
+        """How many inodes got a number that was used before."""
         self.root = image.root
         self.mounts = image.mounts
         self.spaces: dict[int, Space] = {}
@@ -108,9 +112,30 @@ class LiveDisk:
         data = bytearray() if kind == "file" else b""
         nlink = 2 if kind == "dir" else 1
         node = Inode(ino, kind, mode, p.uid, gid, nlink, now, now, now, data, {}, "", {}, directory.ino, device)
+        if self.freed is not None:
+            node.reused = self._free_number(self.freed, device)
         self.inodes[ino] = node
         self.owned.add(ino)
         return node
+
+    def _free_number(self, freed: dict[int, set[int]], device: int) -> int:
+        """The lowest free number of a filesystem, taken; 0 where there is none. Each is used again once in a boot, so
+        that no two inodes that a power loss may leave show the same one."""
+        if self.footprint is not None:
+            self.footprint.append((("numbers", device), "W"))
+        numbers = freed.get(device)
+        if not numbers:
+            return 0
+        number = min(numbers)
+        numbers.remove(number)
+        self.reused += 1
+        return number
+
+    def number(self, node: Inode) -> int:
+        """What stat shows as an inode's number. Where a power loss brought back the inode that had it before, the later
+        one has its own."""
+        before = node.reused
+        return before if before and (before in self.gone or before not in self.inodes.base) else node.ino
 
     def touch(self, node: Inode) -> None:
         """The content of `node` (which the machine owns) changed: mtime and ctime are now."""
@@ -197,9 +222,13 @@ class LiveDisk:
             for desc in p.fds.values():
                 if desc.ino == ino:
                     return
+        node = self.inodes[ino]
         if self.spaces:
-            node = self.inodes[ino]
             self.give(node.device, blocks_of(node))
+        if self.freed is not None and not node.reused:
+            self.freed.setdefault(node.device, set()).add(ino)
+            if self.footprint is not None:
+                self.footprint.append((("numbers", node.device), "C"))
         self.inodes.pop(ino, None)
         self.owned.discard(ino)
         self.gone.add(ino)

@@ -67,7 +67,7 @@ class NamespaceCalls(Paths):
         m.add_entry(directory, name, node.ino)
         m.own(directory.ino).nlink += 1
         text = self.meant(p, path, directory, name)
-        op = Create(text, directory.ino, name, node.ino, "dir", node.mode, node.uid, node.gid)
+        op = Create(text, directory.ino, name, node.ino, "dir", node.mode, node.uid, node.gid, "", node.reused)
         m.journal.append(op, p.index, m.wall_ns)
 
     def rmdir(self, path: Any, *, dir_fd: int | None = None) -> None:
@@ -181,7 +181,7 @@ class NamespaceCalls(Paths):
         node.target = target
         m.add_entry(directory, name, node.ino)
         text = self.meant(p, dst, directory, name)
-        op = Create(text, directory.ino, name, node.ino, "symlink", 0o777, node.uid, node.gid, target)
+        op = Create(text, directory.ino, name, node.ino, "symlink", 0o777, node.uid, node.gid, target, node.reused)
         m.journal.append(op, p.index, m.wall_ns)
 
     def readlink(self, path: Any, *, dir_fd: int | None = None) -> Any:

@@ -139,7 +139,7 @@ class OpenCalls(Paths, DescriptorCalls):
         m = self.machine
         node = m.make(p, "file", mode & ~p.umask & 0o7777, directory, blame)
         m.add_entry(directory, name, node.ino)
-        op = Create(text, directory.ino, name, node.ino, "file", node.mode, node.uid, node.gid)
+        op = Create(text, directory.ino, name, node.ino, "file", node.mode, node.uid, node.gid, "", node.reused)
         m.journal.append(op, p.index, m.wall_ns)
         return node
 
@@ -157,7 +157,7 @@ class OpenCalls(Paths, DescriptorCalls):
             m.linkable.add(node.ino)
         text = f"{(m.path_of(directory.ino) or '(deleted)').rstrip('/')}/#{node.ino}"
         m.journal.append(
-            Create(text, 0, "", node.ino, "file", node.mode, node.uid, node.gid), p.index, m.wall_ns
+            Create(text, 0, "", node.ino, "file", node.mode, node.uid, node.gid, "", node.reused), p.index, m.wall_ns
         )  # fmt: skip
         return self.describe(node, flags, text)
 

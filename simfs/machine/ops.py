@@ -52,6 +52,8 @@ class Create(Op):
     uid: int = 0
     gid: int = 0
     target: str = ""
+    reused: int = 0
+    """The number of a freed inode that this one is known by; 0: none."""
 
 
 @dataclass(slots=True, eq=False)
