@@ -42,15 +42,23 @@ def test_every_judged_law_is_in_the_catalogue() -> None:
 
 
 MADE = [(store, mutant) for store in STORES for mutant in store.mutants()]
+OTHERS = [one for one in MADE if not one[1].made_for and not one[1].accepted]
 
 
 def named(one: object) -> str:
     return getattr(one, "name", "")
 
 
-@pytest.mark.parametrize(("store", "mutant"), [one for one in MADE if not one[1].made_for], ids=named)
-def test_every_mutant_made_for_no_law_is_killed_or_accounted_for(store: Store, mutant: Mutant) -> None:
-    assert judge(store, mutant).accounted
+@pytest.mark.parametrize(("store", "mutant"), OTHERS, ids=named)
+def test_every_mutant_made_for_no_law_is_killed(store: Store, mutant: Mutant) -> None:
+    assert judge(store, mutant).killed
+
+
+def test_few_mutants_are_accepted_and_each_with_a_reason() -> None:
+    """`simfs mutants` tries them on the whole suite, which takes long."""
+    accepted = [mutant for _, mutant in MADE if mutant.accepted]
+    assert len(accepted) <= 2
+    assert all(len(mutant.accepted.split()) >= 8 for mutant in accepted)
 
 
 @pytest.mark.parametrize(("store", "mutant"), [one for one in MADE if one[1].made_for], ids=named)

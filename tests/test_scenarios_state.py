@@ -6,11 +6,8 @@ import pytest
 
 from scenarios.entries import Ask
 from scenarios.mutants import state
-from scenarios.mutants.table import Store, judge
 from scenarios.suites import state_cases
 from scenarios.suites.state import state_suite
-
-STORE = Store("state tree", state_suite, state.mutants)
 
 
 @pytest.mark.parametrize(("name", "cases"), [("state_live", 6316), ("state_tree", 83_588)])
@@ -25,11 +22,6 @@ def test_drawn_histories_hold_every_kind_of_change():
     text = repr([commits for _, commits in state_cases.drawn()])
     for part in ("owner_task", "fork_source", "completed", "retire", "copy", "{'task': ", "submission", "entry"):
         assert part in text
-
-
-@pytest.mark.parametrize("mutant", state.mutants(), ids=lambda mutant: mutant.name)
-def test_each_law_alone_notices_the_mutants_made_for_it(mutant):
-    assert [law for law in mutant.made_for if judge(STORE, mutant, (law,)).law != law] == []
 
 
 def test_every_law_has_a_mutant_that_it_notices_alone():
