@@ -11,7 +11,9 @@ from scenarios.suites.staging import CLAIMED, StagingScenario
 from scenarios.suites.staging_publish import StagingPublishers, StagingTogether
 
 BOUNDED = {"staging_clock": "at most 0 early steps of the clock in a run"}
-SLOW = ("staging_together", "staging_together_power", "staging_three_publishers", "listing_delete", "listing_reader")
+SLOW = (
+    "staging_together", "staging_together_elsewhere", "staging_three_publishers", "listing_delete", "listing_reader",
+)  # fmt: skip
 """Searched by `simfs run`; here their smaller relatives are, see below."""
 KINDS = [
     kind

@@ -45,7 +45,7 @@ SLOW = frozenset({
     "sidecars_build", "sidecars_long", "epochs_rules", "epochs_old_descriptor", "epochs_killed", "epochs_fault",
     "epochs_two_compacters", "epochs_two_compactions", "epochs_three_losses", "epochs_reader_writer",
     "epochs_two_creators", "tree_core_four", "cron_updates", "cron_bridge_calls", "cron_two_jobs", "cron_bridge",
-    "cron_jumps", "cron_restart", "cron_three", "staging_together", "staging_together_power", "staging_clock",
+    "cron_jumps", "cron_restart", "cron_three", "staging_together", "staging_together_elsewhere", "staging_clock",
     "staging_long_build", "staging_two_sweeps", "staging_ways_out", "staging_three_publishers", "listing_delete",
     "listing_reader",
 })  # fmt: skip

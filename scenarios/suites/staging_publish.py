@@ -7,8 +7,8 @@
 | `staging_taken` | two publish to a name that an empty directory has |
 | `staging_no_flag` | a filesystem that cannot rename without replacing |
 | `staging_durable` | one builds and publishes, flushing nothing itself |
-| `staging_together` | two build and publish the same name, while one sweeps and one lists; one may be killed |
-| `staging_together_power` | the same, and the power goes |
+| `staging_together` | two build and publish the same name, while one sweeps and one lists; a kill and a power loss |
+| `staging_together_elsewhere` | the same on other disk models, within a bound |
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import errno
 import simfs
 from eukhe.sessions import list_sessions
 from scenarios.laws import listing, staging
-from scenarios.suites.staging import CLAIMED, MAIN, NAME, PLACE, SESSIONS, StagingScenario, line_of
+from scenarios.suites.staging import MAIN, NAME, PLACE, SESSIONS, StagingScenario, line_of
 
 
 class PublishScenario(StagingScenario):
@@ -79,12 +79,13 @@ class SettleScenario(PublishScenario):
 
 
 class StagingTogether(PublishScenario):
-    """Two build and publish one name while one sweeps and one lists; one of them may be killed anywhere."""
+    """Two build and publish one name while one sweeps and one lists; one of them may be killed anywhere, and the power
+    may go at any moment."""
 
     name = "staging_together"
     kills = 1
-    power = False
-    preemptions: int | None = 1
+    preemptions: int | None = None
+    disk = ("prefix",)
 
     @simfs.process
     def ann(self, m: simfs.Handle) -> None:
@@ -116,23 +117,12 @@ class StagingTogether(PublishScenario):
         assert not gone, f"no second has passed, and {gone} was swept"
 
 
-class StagingTogetherPower(StagingTogether):
-    """Two build and publish one name while one sweeps and one lists, and the power goes at any moment."""
+class StagingTogetherElsewhere(StagingTogether):
+    """The same on the other disk models: interleavings in which one process is stopped once."""
 
-    name = "staging_together_power"
-    kills = 0
-    power = True
-    preemptions = None
-    disk = ("prefix",)
-
-
-class StagingTogetherWhole(StagingTogether):
-    """All four, every interleaving, one kill anywhere, every power loss: hours; not in the catalogue, run by name."""
-
-    name = "staging_together_whole"
-    power = True
-    preemptions = None
-    disk = CLAIMED
+    name = "staging_together_elsewhere"
+    preemptions = 1
+    disk = ("scc", "synced-only", "ext4")
 
 
 class StagingPublishers(SettleScenario):
@@ -231,7 +221,7 @@ class StagingDurable(PublishScenario):
 
 SCENARIOS: tuple[type[StagingScenario], ...] = (
     StagingPublishers, StagingThreePublishers, StagingTaken, StagingNoFlag, StagingDurable, StagingTogether,
-    StagingTogetherPower,
+    StagingTogetherElsewhere,
 )  # fmt: skip
 
 
