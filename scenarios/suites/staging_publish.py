@@ -7,6 +7,7 @@
 | `staging_taken` | two publish to a name that an empty directory has |
 | `staging_no_flag` | a filesystem that cannot rename without replacing |
 | `staging_durable` | one builds and publishes, flushing nothing itself |
+| `staging_writer` | one publishes in vain and moves back what another would like to commit to |
 | `staging_together` | two build and publish the same name, while one sweeps and one lists; a kill and a power loss |
 | `staging_together_elsewhere` | the same on other disk models, within a bound |
 """
@@ -16,9 +17,14 @@ from __future__ import annotations
 import errno
 
 import simfs
+from eukhe.errors import StorageError, StorageExists, StorageFailed
 from eukhe.sessions import list_sessions
-from scenarios.laws import listing, staging
+from eukhe.staging.build import Build
+from eukhe.storage import Storage
+from eukhe.storage.records import session_meta
+from scenarios.laws import listing, log, staging
 from scenarios.suites.staging import MAIN, NAME, PLACE, SESSIONS, StagingScenario, line_of
+from simfs.machine.faults import Errno
 
 
 class PublishScenario(StagingScenario):
@@ -219,9 +225,47 @@ class StagingDurable(PublishScenario):
         self.build(m)
 
 
+class StagingWriter(StagingScenario):
+    """One publishes, and the flush of the directory fails: the storage is moved back. Meanwhile another commits to it.
+
+    Only while the publisher holds the storage's own lock can nobody have written to what does not stay.
+    """
+
+    name = "staging_writer"
+    faults = (Errno(("fsync",), path=SESSIONS, code=errno.EIO, process="ann"),)
+    power = False
+
+    def content(self, who: str) -> bytes:
+        return line_of(who)
+
+    @simfs.process
+    def ann(self, m: simfs.Handle) -> None:
+        try:
+            with Build.begin(self.system(m), SESSIONS, NAME, "import", SESSIONS) as build:
+                self.fill(m, build.path)
+                build.publish()
+        except (StorageExists, StorageFailed):
+            m.fail("not published", m.process)
+
+    @simfs.process
+    def ben(self, m: simfs.Handle) -> None:
+        try:
+            with Storage.open(PLACE, home=SESSIONS, system=m.system) as storage:
+                storage.commit([session_meta("/ben", "2026-01-01T00:00:00Z")])
+                m.ack("committed", 2)
+        except (StorageError, OSError):
+            m.fail("not committed", m.process)
+
+    @simfs.law(log.LOG_ACK_DURABLE)
+    def what_was_committed_stands_under_the_name(self, m: simfs.Handle) -> None:
+        if "committed" in dict(m.acks):
+            found = self.read(m, f"{PLACE}/{MAIN}") or b""
+            assert b"/ben" in found, f"a commit was acknowledged, and under the name stands {found!r}"
+
+
 SCENARIOS: tuple[type[StagingScenario], ...] = (
     StagingPublishers, StagingThreePublishers, StagingTaken, StagingNoFlag, StagingDurable, StagingTogether,
-    StagingTogetherElsewhere,
+    StagingTogetherElsewhere, StagingWriter,
 )  # fmt: skip
 
 
