@@ -11,7 +11,8 @@ them the end (`OUTPUT_BYTES`). When the time is up, it and every child in its se
 code other than 0, by a signal, by its time, or by not starting; the text of the failure names it and ends with the last
 line of the output.
 
-A scheduler that is killed cannot end its children: such a run is on record as interrupted, and its command may go on.
+A scheduler that ends may end its children first (`stopped`); such a run fails as interrupted. One that is killed
+cannot: such a run is put on record as interrupted too, and its command may go on.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import select
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 
 from eukhe.cron.instants import text_of
 from eukhe.cron.rules import Outcome
@@ -35,8 +37,9 @@ LOOK_S = 0.05
 CALL = "import importlib, sys; m, f = sys.argv[1].split(':'); getattr(importlib.import_module(m), f)()"
 
 
-def run_command(claim: Claim, system: System | None = None) -> Outcome:
-    """Run a claimed job to its end, or to the end of its time. Never raises for what the job does."""
+def run_command(claim: Claim, system: System | None = None, stopped: Callable[[], bool] = lambda: False) -> Outcome:
+    """Run a claimed job to its end, to the end of its time, or until `stopped` says so. Never raises for what the job
+    does."""
     job = claim.job
     if job.runtime_kind == "shell":
         arguments = ["/bin/sh", "-c", job.prompt]
@@ -59,15 +62,21 @@ def run_command(claim: Claim, system: System | None = None) -> Outcome:
         return Outcome(f"it did not start: {error}")
     with child:
         assert child.stdout is not None
-        printed, in_time = _watch(child, child.stdout.fileno(), job.timeout_ms, system or OsSystem())
+        printed, in_time = _watch(child, child.stdout.fileno(), job.timeout_ms, system or OsSystem(), stopped)
     output = printed.decode(errors="replace").rstrip("\n")
+    if in_time is None:
+        return Outcome("interrupted", output or None)
     return Outcome(_failure(child.returncode, in_time, job.timeout_ms, output), output or None)
 
 
-def _watch(child: subprocess.Popen[bytes], fd: int, timeout_ms: int | None, system: System) -> tuple[bytes, bool]:
-    """The end of what the child printed, and whether it ended in time. It has ended, and its session with it."""
+def _watch(
+    child: subprocess.Popen[bytes], fd: int, timeout_ms: int | None, system: System, stopped: Callable[[], bool]
+) -> tuple[bytes, bool | None]:
+    """The end of what the child printed, and whether it ended in time (None: it was stopped). It has ended, and its
+    session with it."""
     deadline = None if timeout_ms is None else system.monotonic_ns() + timeout_ms * 1_000_000
-    kept, in_time, closed = b"", True, False
+    kept, closed = b"", False
+    in_time: bool | None = True
     while True:
         ended = child.poll() is not None
         ready = not closed and bool(select.select([fd], [], [], 0 if ended else LOOK_S)[0])
@@ -79,8 +88,9 @@ def _watch(child: subprocess.Popen[bytes], fd: int, timeout_ms: int | None, syst
             return kept, in_time
         elif closed:
             system.sleep(LOOK_S)
-        if deadline is not None and system.monotonic_ns() >= deadline and not ended:
-            in_time = False
+        late = deadline is not None and system.monotonic_ns() >= deadline
+        if in_time and not ended and (late or stopped()):
+            in_time = False if late else None
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
         if ended and closed:

@@ -45,6 +45,11 @@ class ThreadPool:
             if not self._ended:
                 self._changed.wait(seconds)
 
+    def wake(self) -> None:
+        """End a wait, from another thread."""
+        with self._changed:
+            self._changed.notify()
+
     def close(self) -> None:
         """Wait for the threads to end."""
         self._threads.shutdown()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from eukhe.errors import EukheError
 
 
@@ -25,3 +27,11 @@ class DaemonRefused(EukheError):
     def __init__(self, path: str, code: str, message: str) -> None:
         super().__init__(path, f"{message} ({code})")
         self.code = code
+
+
+class HomeTooLong(EukheError):
+    """The path of the home leaves no room for the socket in it."""
+
+    def __init__(self, path: str) -> None:
+        why = f"the path of a socket has at most 107 bytes, and this one has {len(os.fsencode(path))}"
+        super().__init__(path, f"{path}: {why}; choose a home with a shorter path (a symbolic link to it will do)")

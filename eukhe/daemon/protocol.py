@@ -10,6 +10,16 @@ A client sends requests, each with an id of its own, and gets one answer to each
 | `get_state_rewind_plan`    | session, tree, cursor       | the plan                                                |
 | `attach_session`           | session, after              | `{"sequence", "events"}`; `session_event` frames follow |
 | `commit`                   | session, changes            | `{"commit"}` when it is durable                         |
+| `get_worker_socket`        | session                     | `{"socket"}`: where the session's worker itself answers |
+| `list_sessions`            |                             | `{"sessions", "skipped"}`                               |
+| `fork_session`             | session, name, at?          | `{"path", "commits"}`                                   |
+| `import_session`           | file, name?                 | `{"path", "messages", "torn_bytes"}`                    |
+| `delete_session`           | session                     | `{"left"}`: what a sweep will remove                    |
+| `list_cron_jobs`           |                             | `{"jobs", "running", "unreadable"}`                     |
+| `add_cron_job`             | schedule, prompt, ...       | `{"job"}`                                               |
+| `pause_cron_job`, `resume_cron_job`, `cancel_cron_job` | job | `{"job"}`                                           |
+
+A worker answers the first six of them and `get_worker_socket`, over its own socket too; there nobody can subscribe.
 
 `since` is `{"tree", "cursor"}`. A tree in an answer is `{"tree", "cursor", "nodes"}` or `{"tree", "cursor", "from",
 "records"}`; which of both is the worker's choice, and a snapshot where `since` names another tree.
@@ -21,8 +31,9 @@ A client sends requests, each with an id of its own, and gets one answer to each
 | `session_event`     | session, sequence, event             | who has attached                         |
 
 Error codes beyond those of the entry protocol: `unknown_session`, `refused` (the store says no), `worker_lost` (the
-worker went before it answered: a commit may have been made or not), `stopped` (the state tree has failed), `busy` (too
-many requests without an answer), `stale_tree` (the cursor belongs to another tree).
+worker went before it answered: a commit may have been made or not), `worker_failed` (workers of the session end as soon
+as they begin), `stopped` (the state tree has failed), `busy` (too many requests without an answer), `stale_tree` (the
+cursor belongs to another tree), `out_of_place` (ask elsewhere), `stopping` (the daemon ends).
 
 Reading is strict: unknown fields, other types and trailing bytes are refused. Source: seed S1, wire.
 """
@@ -33,6 +44,8 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
+
+from eukhe.daemon.arguments import HOUSE_ARGS
 
 MESSAGE_BYTES_MAX = 64 << 20
 """A line that is longer ends its connection."""
@@ -53,7 +66,7 @@ class TreeArgs(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SessionArgs(Struct, frozen=True, forbid_unknown_fields=True):
-    """Of `unsubscribe_state_tree`."""
+    """Of `unsubscribe_state_tree` and `get_worker_socket`."""
 
     session: str
 
@@ -87,6 +100,8 @@ ARGS: dict[str, type[Struct]] = {
     "get_state_rewind_plan": PlanArgs,
     "attach_session": AttachArgs,
     "commit": CommitArgs,
+    "get_worker_socket": SessionArgs,
+    **HOUSE_ARGS,
 }
 """Every operation and its arguments."""
 

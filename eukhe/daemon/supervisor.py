@@ -1,7 +1,7 @@
 """The supervisor: between clients and the workers of their sessions. A machine without I/O.
 
-It is told what came (`connected`, `received`, `closed`, `worker_said`, `worker_exited`, `drained`) and answers with
-effects in order: messages to a connection or a worker, and workers to start. Rules:
+It is told what came (`connected`, `received`, `closed`, `worker_said`, `worker_exited`, `drained`, `done`) and answers
+with effects in order: messages to a connection or a worker, workers to start and to end, housework. Rules:
 
 1. A subscriber is noted before its request goes to the worker, so no frame after the worker's reading can miss it.
 2. A frame of a session goes to that session's subscribers, an event to those who attached, and to nobody else. A frame
@@ -9,10 +9,11 @@ effects in order: messages to a connection or a worker, and workers to start. Ru
 3. When a worker has gone, its session's subscribers are forgotten, and each is told `state_tree_ended`; what it had
    not answered is answered with `worker_lost`. A worker is started when a request needs one, each under a new number,
    and what a worker says after it was given up is not heard.
-4. A slow client never makes anybody wait. A connection has room for `FRAMES_MAX` frames that it has not read; beyond
-   that its frames are dropped, and noted. When it has room again it gets an empty frame that starts at the newest
-   cursor: beyond its own, so it knows of the loss and subscribes again. Of lost events it learns by a null event with
-   the newest sequence number. Answers are never dropped; a client may wait for `REQUESTS_MAX` of them.
+   After `STARTS_MAX` workers in a row that ended without a word the answer is `worker_failed`: who asks again at once
+   would keep the machine busy with nothing.
+4. A slow client never makes anybody wait: `outbox`. A client may wait for `REQUESTS_MAX` answers.
+5. What concerns sessions as wholes, and the scheduled jobs, is done beside the machine (`Housework`) and answered when
+   it is done. A session that is to be deleted gets no more requests; its worker ends first.
 
 Source: seed S1, wire, 2 to 4.
 """
@@ -20,13 +21,14 @@ Source: seed S1, wire, 2 to 4.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from eukhe.daemon.arguments import HOUSE_ARGS, DeleteArgs
+from eukhe.daemon.outbox import FRAMES_MAX, Outbox
 from eukhe.daemon.protocol import (
     Answer,
     Ended,
     Event,
-    Frame,
     Refused,
     Reply,
     Request,
@@ -35,8 +37,8 @@ from eukhe.daemon.protocol import (
     fault,
 )
 
-FRAMES_MAX = 256
 REQUESTS_MAX = 64
+STARTS_MAX = 3
 
 
 class ToClient(NamedTuple):
@@ -60,18 +62,30 @@ class StartWorker(NamedTuple):
     session: str
 
 
-Effect = ToClient | ToWorker | StartWorker
+class EndWorker(NamedTuple):
+    """Let a worker do what it was asked, and end it."""
+
+    worker: int
+
+
+class Housework(NamedTuple):
+    """Do what a request says, beside everything else, and tell `done`."""
+
+    number: int
+    request: Request
+
+
+Effect = ToClient | ToWorker | StartWorker | EndWorker | Housework
 
 
 class _Connection:
-    """One client: what it has subscribed to and attached to, how much is on its way to it, and what it lost."""
+    """One client: what it has subscribed to and attached to, how many answers it waits for, what is on its way."""
 
-    def __init__(self) -> None:
+    def __init__(self, frames_max: int) -> None:
         self.trees: set[str] = set()
         self.sessions: set[str] = set()
         self.waiting = 0
-        self.unread = 0
-        self.lost: dict[tuple[type[Frame], str], Frame] = {}
+        self.outbox = Outbox(frames_max)
 
 
 class Supervisor:
@@ -84,13 +98,19 @@ class Supervisor:
         self._workers: dict[str, int] = {}
         self._session_of: dict[int, str] = {}
         self._asked: dict[int, tuple[int, int, int]] = {}
-        """Request number towards a worker -> (worker, connection, the client's own number)."""
+        """Request number towards a worker (0: housework) -> (worker, connection, the client's own number)."""
+        self._silent: dict[str, int] = {}
+        """Session -> how many workers in a row ended without a word; one that runs and is silent still is among them.
+        """
+        self._deleting: dict[str, Housework] = {}
+        """What is done for each session that is to be deleted, once it has no worker."""
+        self._stopping = False
         self._next_worker = 1
         self._next_request = 1
 
     def connected(self, connection: int) -> None:
         """A client has come."""
-        self._connections[connection] = _Connection()
+        self._connections[connection] = _Connection(self._frames_max)
 
     def closed(self, connection: int) -> None:
         """A client has gone: its subscriptions end, its answers are no more wanted."""
@@ -102,40 +122,56 @@ class Supervisor:
         if client is None:
             return []
         try:
+            if self._stopping:
+                raise Refused("stopping", "the daemon ends; ask again when there is another")
             args = decode_args(request)
-            session = args.session
             if request.op == "unsubscribe_state_tree":
-                client.trees.discard(session)
-                client.lost.pop((Update, session), None)
+                client.trees.discard(args.session)
+                client.outbox.forget(Update, args.session)
                 return [ToClient(connection, Answer(request.id, ok={}))]
             if client.waiting >= REQUESTS_MAX:
                 raise Refused("busy", f"{REQUESTS_MAX} requests wait for their answers; wait for one of them")
+            if request.op in HOUSE_ARGS:
+                return self._housework(connection, client, request, args)
+            session = args.session
             effects = self._worker_for(session)
         except Refused as refused:
             return [ToClient(connection, fault(request.id, refused))]
         if request.op == "subscribe_state_tree":
             client.trees.add(session)
-            client.lost.pop((Update, session), None)
+            client.outbox.forget(Update, session)
         elif request.op == "attach_session":
             client.sessions.add(session)
-            client.lost.pop((Event, session), None)
-        number, self._next_request = self._next_request, self._next_request + 1
+            client.outbox.forget(Event, session)
         worker = self._workers[session]
-        self._asked[number] = (worker, connection, request.id)
-        client.waiting += 1
+        number = self._note(worker, connection, client, request)
         return [*effects, ToWorker(worker, Request(number, request.op, request.args))]
+
+    def done(self, answer: Answer) -> list[Effect]:
+        """Housework has been done; the answer has the number that the effect had."""
+        for session, work in [*self._deleting.items()]:
+            if work.number == answer.id:
+                del self._deleting[session]
+                for client in self._connections.values() if not answer.error else ():
+                    client.sessions.discard(session)
+        return self._answered(answer)
+
+    def stop(self) -> None:
+        """The daemon ends: nothing that is asked from now on is done."""
+        self._stopping = True
 
     def worker_said(self, worker: int, message: Reply) -> list[Effect]:
         """A worker answers, or has a frame."""
         if worker not in self._session_of:
             return []
+        self._silent.pop(self._session_of[worker], None)
         if isinstance(message, Answer):
             return self._answered(message)
         effects: list[Effect] = []
         for connection, client in self._connections.items():
             wants = client.trees if isinstance(message, Update) else client.sessions
             if message.session in wants:
-                effects += self._frame(connection, client, message)
+                effects += [ToClient(connection, frame) for frame in client.outbox.offer(message)]
         return effects
 
     def worker_exited(self, worker: int) -> list[Effect]:
@@ -145,14 +181,20 @@ class Supervisor:
             return []
         del self._workers[session]
         effects: list[Effect] = []
+        lost = Refused("worker_lost", "the session's worker went before it answered; look before asking again")
+        if self._silent.get(session, 0) >= STARTS_MAX:
+            del self._silent[session]
+            why = f"{STARTS_MAX} workers of the session ended before they said anything; see what the daemon printed"
+            lost = Refused("worker_failed", why)
         for number in [number for number, asked in self._asked.items() if asked[0] == worker]:
-            lost = Refused("worker_lost", "the session's worker went before it answered; look before asking again")
             effects += self._answered(fault(number, lost))
         for connection, client in self._connections.items():
-            client.lost.pop((Update, session), None)
+            client.outbox.forget(Update, session)
             if session in client.trees:
                 client.trees.discard(session)
                 effects.append(ToClient(connection, Ended(session)))
+        if session in self._deleting:
+            effects.append(self._deleting[session])
         return effects
 
     def drained(self, connection: int) -> list[Effect]:
@@ -160,20 +202,36 @@ class Supervisor:
         client = self._connections.get(connection)
         if client is None:
             return []
-        client.unread = 0
-        lost, client.lost = client.lost, {}
-        effects: list[Effect] = []
-        for frame in lost.values():
-            effects += self._frame(connection, client, frame)
-        return effects
+        return [ToClient(connection, frame) for frame in client.outbox.drained()]
+
+    def _note(self, worker: int, connection: int, client: _Connection, request: Request) -> int:
+        number, self._next_request = self._next_request, self._next_request + 1
+        self._asked[number] = (worker, connection, request.id)
+        client.waiting += 1
+        return number
+
+    def _housework(self, connection: int, client: _Connection, request: Request, args: Any) -> list[Effect]:
+        deleted = args.session if isinstance(args, DeleteArgs) else ""
+        if deleted in self._deleting:
+            raise Refused("busy", f"session {deleted!r} is being deleted already")
+        number = self._note(0, connection, client, request)
+        work = Housework(number, Request(number, request.op, request.args))
+        if not deleted:
+            return [work]
+        self._deleting[deleted] = work
+        worker = self._workers.get(deleted)
+        return [work] if worker is None else [EndWorker(worker)]
 
     def _worker_for(self, session: str) -> list[Effect]:
+        if session in self._deleting:
+            raise Refused("unknown_session", f"session {session!r} is being deleted")
         if session in self._workers:
             return []
         if not self._exists(session):
             raise Refused("unknown_session", f"there is no session {session!r}")
         worker, self._next_worker = self._next_worker, self._next_worker + 1
         self._workers[session] = worker
+        self._silent[session] = self._silent.get(session, 0) + 1
         self._session_of[worker] = session
         return [StartWorker(worker, session)]
 
@@ -188,13 +246,3 @@ class Supervisor:
             return []
         client.waiting -= 1
         return [ToClient(connection, Answer(number, answer.ok, answer.error))]
-
-    def _frame(self, connection: int, client: _Connection, frame: Frame) -> list[Effect]:
-        if client.unread < self._frames_max:
-            client.unread += 1
-            return [ToClient(connection, frame)]
-        if isinstance(frame, Update):
-            client.lost[Update, frame.session] = Update(frame.session, frame.tree, frame.cursor, frame.cursor, [])
-        elif isinstance(frame, Event):
-            client.lost[Event, frame.session] = Event(frame.session, frame.sequence, None)
-        return []

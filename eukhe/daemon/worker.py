@@ -10,7 +10,8 @@ order. Rules:
    nobody else: a client that is connected to the worker itself gets events, and never a frame of the tree.
 4. A frame is said when its records are in the tree. So on the ordered connection to the supervisor, frames before an
    answer are covered by that answer, and those after it go on from there.
-5. Events are the commits, with the commit's number as sequence. Attaching answers those after a given one.
+5. Events are the commits, with the commit's number as sequence. Attaching answers those after a given one. A client of
+   the worker itself that does not read them makes nobody wait: `outbox`.
 
 Source: seed S1, wire, 1, 2 and 4.
 """
@@ -20,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from eukhe.daemon.outbox import Outbox
 from eukhe.daemon.protocol import (
     Answer,
     AttachArgs,
@@ -29,6 +31,7 @@ from eukhe.daemon.protocol import (
     Refused,
     Reply,
     Request,
+    SessionArgs,
     TreeArgs,
     Update,
     decode_args,
@@ -56,25 +59,37 @@ class Log(Protocol):
 
 
 class Worker:
-    """One session's worker. `tree` is the new tree's id; `log_line` is told what the tree could not follow."""
+    """One session's worker. `tree` is the new tree's id; `log_line` is told what the tree could not follow; `socket` is
+    where the worker's own clients connect."""
 
     def __init__(
-        self, session: str, log: Log, tree: str, say: Callable[[int, Reply], None], log_line: Callable[[str], None]
+        self,
+        session: str,
+        log: Log,
+        tree: str,
+        say: Callable[[int, Reply], None],
+        log_line: Callable[[str], None],
+        socket: str = "",
     ) -> None:
         self.session = session
+        self._socket = socket
         self.tree = tree
         self._log = log
         self._say = say
         self._live = LiveStateTree(session, tree, log.take_history(), self._added, log_line)
         self._reads: list[tuple[int, int, Request]] = []
         """(ticket, connection, request) of the questions that wait for the tree."""
-        self._attached: set[int] = {SUPERVISOR}
-        """Who gets events; the supervisor always does, and hands them on to who attached there."""
+        self._attached: dict[int, Outbox] = {}
+        """Which clients of the worker itself get events. The supervisor always does, and hands them on."""
 
     def received(self, connection: int, request: Request) -> None:
         """A request has come."""
         try:
             args = decode_args(request)
+            if getattr(args, "session", None) != self.session:
+                raise Refused("out_of_place", f"this is the worker of session {self.session!r}; ask the daemon")
+            if request.op == "subscribe_state_tree" and connection != SUPERVISOR:
+                raise Refused("out_of_place", "a worker sends no frames to its clients; subscribe at the daemon")
             if isinstance(args, CommitArgs):
                 self._commit(connection, request.id, args)
             elif isinstance(args, AttachArgs):
@@ -82,8 +97,10 @@ class Worker:
             elif isinstance(args, TreeArgs | PlanArgs):
                 self._reads.append((self._live.reading(), connection, request))
                 self._answer_reads()
+            elif isinstance(args, SessionArgs) and request.op == "get_worker_socket":
+                self._say(connection, Answer(request.id, ok={"socket": self._socket}))
             else:
-                raise Refused("out_of_place", f"{request.op} is for the supervisor")
+                raise Refused("out_of_place", f"{request.op} is for the daemon")
         except Refused as refused:
             self._say(connection, fault(request.id, refused))
         except EukheError as error:
@@ -91,8 +108,14 @@ class Worker:
 
     def closed(self, connection: int) -> None:
         """A connection has ended."""
-        self._attached.discard(connection)
+        self._attached.pop(connection, None)
         self._reads = [read for read in self._reads if read[1] != connection]
+
+    def drained(self, connection: int) -> None:
+        """A client of the worker itself has read everything that was on its way to it."""
+        if connection in self._attached:
+            for frame in self._attached[connection].drained():
+                self._say(connection, frame)
 
     def step(self) -> bool:
         """Let the tree work for one commit; False when there is nothing to do."""
@@ -103,15 +126,19 @@ class Worker:
     def _commit(self, connection: int, number: int, args: CommitArgs) -> None:
         commit = Commit(self._log.commit(args.changes), args.changes)
         self._live.publish(commit)
-        for attached in sorted(self._attached):
-            self._say(attached, Event(self.session, commit.number, {"changes": commit.changes}))
+        event = Event(self.session, commit.number, {"changes": commit.changes})
+        self._say(SUPERVISOR, event)
+        for attached, outbox in self._attached.items():
+            for frame in outbox.offer(event):
+                self._say(attached, frame)
         self._say(connection, Answer(number, ok={"commit": commit.number}))
 
     def _attach(self, connection: int, number: int, args: AttachArgs) -> None:
         commits = self._log.commits
         if not 0 <= args.after <= len(commits):
             raise Refused("refused", f"there are {len(commits)} events, and none after {args.after}")
-        self._attached.add(connection)
+        if connection != SUPERVISOR:
+            self._attached.setdefault(connection, Outbox()).forget(Event, self.session)
         events = [[commit.number, {"changes": commit.changes}] for commit in commits[args.after :]]
         self._say(connection, Answer(number, ok={"sequence": len(commits), "events": events}))
 

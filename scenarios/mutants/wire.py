@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import UNSET
 
 from eukhe.daemon.follower import Follower
+from eukhe.daemon.outbox import Outbox
 from eukhe.daemon.protocol import Answer, Ended, Event, TreeArgs, Update
 from eukhe.daemon.supervisor import Supervisor, ToClient
 from eukhe.daemon.worker import SUPERVISOR, Worker
@@ -106,20 +107,16 @@ def _ends_untold(real: Any) -> Any:
 
 
 def _dropped_silently(real: Any) -> Any:
-    def frame(self: Any, connection: int, client: Any, frame: Any) -> Any:
-        effects = real(self, connection, client, frame)
-        client.lost.clear()
-        return effects
+    def offer(self: Any, frame: Any) -> Any:
+        sent = real(self, frame)
+        self._lost.clear()
+        return sent
 
-    return frame
+    return offer
 
 
 def _unbounded(real: Any) -> Any:
-    def frame(self: Any, connection: int, client: Any, frame: Any) -> Any:
-        client.unread = 0
-        return real(self, connection, client, frame)
-
-    return frame
+    return lambda self, frame: [frame]
 
 
 def _to_everyone(real: Any) -> Any:
@@ -160,7 +157,7 @@ def _frames_counted(real: Any) -> Any:
 def _direct_too(real: Any) -> Any:
     def added(self: Any, before: int, records: Any) -> None:
         real(self, before, records)
-        for attached in self._attached - {SUPERVISOR}:
+        for attached in self._attached:
             self._say(attached, Update(self.session, self.tree, before, before + len(records), []))
 
     return added
@@ -177,8 +174,8 @@ MUTANTS = (
     _wire("a frame that overlaps is skipped whole", Follower, "_update", _skipped_whole, GAP),
     _wire("frames that repeat are applied again", Follower, "_update", _repeats_applied, GAP),
     _wire("a loss is ignored", Follower, "_update", _loss_ignored, LOSS),
-    _wire("frames are dropped in silence", Supervisor, "_frame", _dropped_silently, LOSS),
-    _wire("frames queue without bound", Supervisor, "_frame", _unbounded, LOSS),
+    _wire("frames are dropped in silence", Outbox, "offer", _dropped_silently, LOSS),
+    _wire("frames queue without bound", Outbox, "offer", _unbounded, LOSS),
     _wire("a cursor of an older tree is accepted", Worker, "_told", _old_cursor, RESTART),
     _wire("nobody is told that a tree has ended", Supervisor, "worker_exited", _ends_untold, RESTART),
     _wire("frames go to everybody", Supervisor, "worker_said", _to_everyone, ONLY),
