@@ -173,3 +173,21 @@ def test_standard_streams_are_not_simulated_descriptors(machine: Machine, capsys
         print("shown")
         assert os.open("/f", os.O_CREAT | os.O_WRONLY) == 3
     assert capsys.readouterr().out == "shown\n"
+
+
+def test_without_interposition_an_import_reads_the_real_disk_and_nothing_else_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "late_module.py").write_text("from pathlib import Path\nsize = len(Path(__file__).read_text())\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    machine = Machine()
+    real = sys.modules["importlib._bootstrap"]._find_and_load
+    with tripwire():
+        with process_of(machine):
+            late = __import__("late_module")
+            with pytest.raises(EscapedToHost):
+                open(tmp_path / "late_module.py")
+        assert sys.modules["importlib._bootstrap"]._find_and_load is not real
+    assert sys.modules["importlib._bootstrap"]._find_and_load is real
+    assert late.size > 0
+    taken_escapes()

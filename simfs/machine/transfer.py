@@ -199,6 +199,8 @@ class TransferCalls(ContentCalls):
         to = target.pos if offset_dst is None else offset_dst
         if start < 0 or to < 0:
             raise os_error(errno.EOVERFLOW if count else errno.EINVAL)
+        if self.machine.footprint is not None:
+            self.machine.footprint.append((("data", source.ino), "R"))
         length = max(0, min(count, self.size_of(source) - start))
         if source.ino == target.ino and length and start < to + length and to < start + length:
             raise os_error(errno.EINVAL)

@@ -16,6 +16,9 @@ from __future__ import annotations
 import importlib._bootstrap as bootstrap
 import inspect
 import linecache
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from simfs.patch.inside import host_work, simulated
@@ -36,8 +39,9 @@ def _door(name: str, real: Any) -> StandIn:
     return stand_in(name, real, body)
 
 
+@cache
 def host_doors() -> list[tuple[Any, str, StandIn]]:
-    """Module, name in it, stand-in."""
+    """Module, name in it, stand-in. Always the same ones."""
     doors: list[tuple[Any, str]] = [
         (bootstrap, "_find_and_load"),
         (linecache, "updatecache"),
@@ -52,3 +56,16 @@ def host_doors() -> list[tuple[Any, str, StandIn]]:
     else:
         doors.extend(((_common, "load_tzdata"), (_tzpath, "find_tzfile"), (_tzpath, "available_timezones")))
     return [(module, name, _door(f"{module.__name__}.{name}", getattr(module, name))) for module, name in doors]
+
+
+@contextmanager
+def doors() -> Iterator[None]:
+    """Inside the block the doors are there; for programs whose other calls are not exchanged."""
+    closed = [door for door in host_doors() if getattr(door[0], door[1]) is door[2].real]
+    for module, name, record in closed:
+        setattr(module, name, record.fake)
+    try:
+        yield
+    finally:
+        for module, name, record in closed:
+            setattr(module, name, record.real)

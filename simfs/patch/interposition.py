@@ -28,7 +28,7 @@ from simfs.patch.belongings import forget_belongings
 from simfs.patch.clocks import UtcForNow, clock_stand_ins
 from simfs.patch.environment import install_environment, remove_environment
 from simfs.patch.forbidden import forbidden_stand_ins
-from simfs.patch.hostwork import host_doors
+from simfs.patch.hostwork import doors, host_doors
 from simfs.patch.inside import set_stage, strike_stage
 from simfs.patch.locks import lock_places, lock_stand_ins
 from simfs.patch.modulescan import ModuleScan
@@ -170,7 +170,7 @@ def interposed() -> Iterator[None]:
     global _interposition, _depth
     if _interposition is None:
         _interposition = Interposition()
-    with tripwire():
+    with _staged():
         if _depth == 0:
             _interposition.begin()
         _depth += 1
@@ -184,7 +184,14 @@ def interposed() -> Iterator[None]:
 
 @contextmanager
 def tripwire() -> Iterator[None]:
-    """Inside the block, code of a simulated process that touches the real machine meets `EscapedToHost`."""
+    """Inside the block, code of a simulated process that touches the real machine meets `EscapedToHost`; Python's own
+    machinery reads where it must (`hostwork`)."""
+    with _staged(), doors():
+        yield
+
+
+@contextmanager
+def _staged() -> Iterator[None]:
     global _stages
     install_tripwire()
     if _stages == 0:
