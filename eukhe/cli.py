@@ -18,9 +18,10 @@ from eukhe import cli_cron, cli_daemon, cli_doctor, cli_sessions, cli_state
 from eukhe.cron.entry import CronEntry
 from eukhe.entry import Entry, serve
 from eukhe.epochs import commands as epochs_commands
-from eukhe.errors import EukheError, StorageInUse
+from eukhe.errors import EukheError
 from eukhe.json_input import read_json_lines
 from eukhe.sessions.entry import StagingEntry
+from eukhe.sessions.places import home_of
 from eukhe.storage import Commit, Storage, read_storage, session_meta
 from eukhe.storage.entry import LogEntry
 from eukhe.tree.entry import TreeEntry
@@ -42,7 +43,6 @@ app.command(name="doctor")(cli_doctor.doctor_command)
 RULES: dict[str, type[Entry]] = {"cron": CronEntry, "log": LogEntry, "staging": StagingEntry, "tree": TreeEntry}
 """The stores whose rules can be asked."""
 
-Directory = Annotated[str, typer.Argument(metavar="DIR", help="A storage: the directory that holds main.jsonl.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value a line.")]
 
 
@@ -60,34 +60,33 @@ def main() -> None:
 
 
 @app.command()
-def commit(
-    directory: Directory,
-    home: Annotated[str | None, typer.Option(help="The path is kept safe from here down.")] = None,
-) -> None:
+def commit(session: cli_state.Session, home: cli_state.Home = None) -> None:
     """Append the changes on standard input, one JSON object a line, as one commit. Prints its number.
 
-    A session that the daemon has open is committed to through the daemon. A new storage first gets a commit of its
-    own that says where the session works and since when.
+    Where the home's daemon runs, it commits. A new session first gets a commit of its own that says where it works and
+    since when.
     """
     changes = read_json_lines(sys.stdin.buffer, dict[str, Any], "change")
     if not changes:
         raise typer.BadParameter("no changes on standard input; give one JSON object a line")
-    try:
-        storage = Storage.open(directory, home=home)
-    except StorageInUse:
-        print(cli_daemon.commit_in_use(directory, changes))
-        return
-    with storage:
+    place = cli_state.place_of_session(home_of(home), session)
+    number = cli_daemon.commit_through_daemon(place, changes)
+    print(_commit_here(place, home_of(home) if os.sep not in session else home, changes) if number is None else number)
+
+
+def _commit_here(place: str, home: str | None, changes: list[dict[str, Any]]) -> int:
+    """Commit to a storage that no daemon serves. `home`: the path is kept safe from here down."""
+    with Storage.open(place, home=home) as storage:
         if storage.last_commit == 0 and not any(_is_session_meta(change) for change in changes):
             created = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
             storage.commit([session_meta(os.getcwd(), created)])
-        print(storage.commit(changes))
+        return storage.commit(changes)
 
 
 @app.command()
-def log(directory: Directory, json: Json = False) -> None:
+def log(session: cli_state.Session, home: cli_state.Home = None, json: Json = False) -> None:
     """Show the commits of a storage, without opening it for writing."""
-    view = read_storage(directory)
+    view = read_storage(cli_state.place_of_session(home_of(home), session))
     for one in view.commits:
         print(msgspec.json.encode(one).decode() if json else describe_commit(one))
     if view.torn_bytes:

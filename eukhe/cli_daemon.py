@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from eukhe.daemon.errors import NoDaemon
-from eukhe.daemon.places import socket_of
+from eukhe.daemon.places import exists, socket_of
 from eukhe.errors import StorageInUse
 from eukhe.sessions.places import home_of
 
@@ -24,18 +24,53 @@ def daemon_command(home: Home = None) -> None:
     serve(place, lambda: print(f"eukhe: serving {socket_of(place)}", file=sys.stderr, flush=True))
 
 
-def commit_in_use(directory: str, changes: list[dict[str, Any]]) -> int:
-    """Commit to a session that is in use, through the daemon of its home; the commit's number.
+def commit_through_daemon(place: str, changes: list[dict[str, Any]]) -> int | None:
+    """Commit to a session through the daemon of its home; the commit's number, None where no daemon serves it.
 
-    Raises `StorageInUse` where the storage is no session of a home with a daemon, and `DaemonRefused`.
+    Raises `DaemonRefused`, and `NoDaemon` where the daemon goes before it answers.
     """
-    from eukhe.daemon.following import commit_through_daemon
+    served = _served(place)
+    if served is None:
+        return None
+    from eukhe.daemon.following import DaemonConnection  # only where a daemon is asked
+    from eukhe.daemon.protocol import CommitArgs, ask
 
-    above, name = os.path.split(os.path.abspath(directory))
-    home, kind = os.path.split(above)
-    if kind != "sessions":
-        raise StorageInUse(directory)
+    home, name = served
     try:
-        return commit_through_daemon(home, name, changes)
+        connection = DaemonConnection(home)
     except NoDaemon:
-        raise StorageInUse(directory) from None
+        return None
+    with connection:
+        number: int = connection.call(ask(1, "commit", CommitArgs(name, changes)))["commit"]
+        return number
+
+
+def delete_through_daemon(place: str) -> list[list[str]]:
+    """Let the daemon that has a session open delete it: (path, why) of what a sweep will remove.
+
+    Raises `StorageInUse` where no daemon serves it, and `DaemonRefused`.
+    """
+    from eukhe.daemon.arguments import DeleteArgs
+    from eukhe.daemon.following import DaemonConnection
+    from eukhe.daemon.protocol import ask
+
+    served = _served(place)
+    if served is None:
+        raise StorageInUse(place)
+    home, name = served
+    try:
+        connection = DaemonConnection(home)
+    except NoDaemon:
+        raise StorageInUse(place) from None
+    with connection:
+        left: list[list[str]] = connection.call(ask(1, "delete_session", DeleteArgs(name)))["left"]
+        return left
+
+
+def _served(place: str) -> tuple[str, str] | None:
+    """The home and the name of a session that a daemon may serve: one that is there, in a home with a socket."""
+    above, name = os.path.split(os.path.abspath(place))
+    home, kind = os.path.split(above)
+    if kind != "sessions" or not exists(home, name) or not os.path.exists(socket_of(home)):
+        return None
+    return home, name

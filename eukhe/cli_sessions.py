@@ -14,6 +14,8 @@ from typing import Annotated
 import msgspec
 import typer
 
+from eukhe import cli_daemon
+from eukhe.errors import StorageInUse
 from eukhe.sessions import ForkPoint, Row, delete_session, fork_session, import_session, list_sessions
 from eukhe.sessions.places import home_of, sessions_of, swept_of
 from eukhe.staging import sweep
@@ -68,12 +70,18 @@ def fork_command(
 
 @app.command(name="delete")
 def delete_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A session that nobody has open.")], home: Home = None
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A session that nobody but the daemon has open.")],
+    home: Home = None,
 ) -> None:
-    """Delete a session."""
-    for path, error in delete_session(sessions_of(home_of(home)), name):
-        why = f"{shown(path)}: {error.strerror or error}"
-        print(f"eukhe: {why}; the session is gone, a sweep will try to remove this again", file=sys.stderr)
+    """Delete a session. The daemon ends its worker first."""
+    place = sessions_of(home_of(home))
+    try:
+        left = [[path, error.strerror or str(error)] for path, error in delete_session(place, name)]
+    except StorageInUse:
+        left = cli_daemon.delete_through_daemon(f"{place}/{name}")
+    for path, why in left:
+        told = f"{shown(path)}: {shown(why)}"
+        print(f"eukhe: {told}; the session is gone, a sweep will try to remove this again", file=sys.stderr)
 
 
 def sweep_command(

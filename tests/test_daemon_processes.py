@@ -15,7 +15,7 @@ import pytest
 
 from eukhe.daemon.errors import DaemonRefused, DaemonRunning, NoDaemon
 from eukhe.daemon.follower import Follower
-from eukhe.daemon.following import DaemonConnection, commit_through_daemon
+from eukhe.daemon.following import DaemonConnection
 from eukhe.daemon.protocol import AttachArgs, CommitArgs, Event, PlanArgs, TreeArgs, ask
 from eukhe.daemon.serving import serve
 from eukhe.storage import Storage, put, read_storage
@@ -68,6 +68,11 @@ def followed_to(connection, follower, cursor):
     while follower.cursor < cursor:
         follower.received(connection.receive())
     return follower
+
+
+def commit_through_daemon(home, session, changes):
+    with connect(home) as connection:
+        return connection.call(ask(1, "commit", CommitArgs(session, changes)))["commit"]
 
 
 def worker_of(daemon):

@@ -1,4 +1,4 @@
-"""Asking the daemon from the command line: a commit, and following a session's tree.
+"""Asking the daemon from the command line, and following a session's tree.
 
 The calls wait as a terminal's user does: there is nothing else to do meanwhile.
 """
@@ -16,7 +16,7 @@ from rich.console import Console
 from eukhe.daemon.errors import DaemonRefused, NoDaemon
 from eukhe.daemon.follower import Follower
 from eukhe.daemon.places import socket_of
-from eukhe.daemon.protocol import Answer, CommitArgs, Reply, Request, ask, decode_reply, encode
+from eukhe.daemon.protocol import Answer, Reply, Request, decode_reply, encode
 from eukhe.tree.drawing import describe_record, draw_tree
 from eukhe.tree.records import Record, plain
 
@@ -73,13 +73,6 @@ class DaemonConnection:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def commit_through_daemon(home: str, session: str, changes: list[dict[str, Any]]) -> int:
-    """Let the session's worker commit; the commit's number. Raises `NoDaemon` and `DaemonRefused`."""
-    with DaemonConnection(home) as connection:
-        number: int = connection.call(ask(1, "commit", CommitArgs(session, changes)))["commit"]
-        return number
 
 
 def follow_session(home: str, session: str, json: bool) -> None:
