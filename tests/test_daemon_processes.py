@@ -58,8 +58,8 @@ def ended(process, code=0):
     process.stderr.close()
 
 
-def connect(home):
-    connection = DaemonConnection(home)
+def connect(home, path=None):
+    connection = DaemonConnection(home, path)
     connection._socket.settimeout(LIMIT_S)
     return connection
 

@@ -15,17 +15,19 @@ from rich.console import Console
 
 from eukhe.daemon.errors import DaemonRefused, NoDaemon
 from eukhe.daemon.follower import Follower
-from eukhe.daemon.places import socket_of
+from eukhe.daemon.places import check_socket, socket_of
 from eukhe.daemon.protocol import Answer, Reply, Request, decode_reply, encode
 from eukhe.tree.drawing import describe_record, draw_tree
 from eukhe.tree.records import Record, plain
 
 
 class DaemonConnection:
-    """A connection to the daemon of a home. Raises `NoDaemon` where there is none, and when it goes."""
+    """A connection to the daemon of a home, or to the worker whose socket is `path`. Raises `NoDaemon` where there is
+    none, and when it goes."""
 
-    def __init__(self, home: str) -> None:
-        self.path = socket_of(home)
+    def __init__(self, home: str, path: str | None = None) -> None:
+        self.path = path or socket_of(home)
+        check_socket(self.path)
         self._socket = socket.socket(socket.AF_UNIX)
         try:
             self._socket.connect(self.path)
