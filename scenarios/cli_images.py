@@ -2,8 +2,9 @@
 
 check-image says what the real code and the laws make of a copy. It ends with 0 when the store is read and with 1 when
 it is refused. explain-image looks for a crash that leaves the same damage, on the weakest assumptions that suffice:
-models are tried from the kindest to the harshest. It ends with 0 when it has found one, with 3 when there is none
-within the bounds that it names.
+first one power loss, then two, then a call that fails, then two processes at once; each on the disk models from the
+kindest to the harshest. It ends with 0 when it has found one, with 3 when there is none within the bounds that it
+names.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Annotated, Any
 import typer
 
 from scenarios.image_laws import laws_say
-from scenarios.image_stories import BOUNDS, story
+from scenarios.image_stories import STAGES, WORKLOADS, Stage, story
 from scenarios.images import STORES, Damage, examine, store_in
 from simfs.errors import UsageError
 from simfs.explore.explorer import explore
@@ -24,9 +25,6 @@ from simfs.explore.verdict import Searched, Verdict
 
 MODELS = ("scc", "synced-only", "prefix", "ext4", "posix-weakest", "hostile+prefix", "hostile+ext4")
 """From the kindest to the harshest."""
-DEPTHS = (1, 2)
-"""Power losses in a row, fewer first."""
-
 Directory = Annotated[str, typer.Argument(help="The directory of the store. It is only read.", metavar="DIR")]
 Store = Annotated[str | None, typer.Option(help="Which store it is; looked for when not given.", metavar="STORE")]
 
@@ -46,7 +44,7 @@ def check_image(directory: Directory, store: Store = None) -> None:
 def explain_image(
     directory: Directory,
     store: Store = None,
-    budget: Annotated[float, typer.Option(help="Seconds for each model and number of power losses.")] = 20.0,
+    budget: Annotated[float, typer.Option(help="Seconds for each disk model in each step of the search.")] = 10.0,
 ) -> None:
     """Look for a crash that leaves the same damage: the shortest story, the kindest disk model, and its token."""
     kind = _store(directory, store)
@@ -56,31 +54,33 @@ def explain_image(
         return
     print(f"{directory}: {damage}")
     searched, unfinished = Searched(), []
-    for depth in DEPTHS:
+    for stage in STAGES:
         for model in MODELS:
-            verdict = search(damage, model, depth, budget)
+            verdict = search(damage, model, stage, budget)
             searched = searched + verdict.searched
             if verdict.counterexample is not None:
-                print(f"A crash leaves this on {model}, the first model on which one does:\n")
+                print(f"A crash leaves this on {model}, the first model on which one does. It takes {stage.words}.\n")
                 print(verdict.counterexample.text())
                 return
             if not verdict.ok:
-                unfinished.append(f"{model}, {depth}: {verdict.reason}")
+                unfinished.append(f"{stage.words}, on {model}: {verdict.reason}")
     print(_none_within(damage, searched, unfinished))
     raise typer.Exit(3)
 
 
-def search(damage: Damage, model: str, depth: int, budget: float) -> Verdict:
-    """Look for the damage on one model, with so many power losses in a row."""
-    return explore(story(damage), disk=model, power_depth=depth, budget=budget)
+def search(damage: Damage, model: str, stage: Stage, budget: float) -> Verdict:
+    """Look for the damage on one model, with so much that may go wrong."""
+    return explore(story(damage, stage.together), disk=model, budget=budget, **stage.options)
 
 
 def _none_within(damage: Damage, searched: Searched, unfinished: list[str]) -> str:
     lines = [
         "No crash within these bounds leaves this:",
-        f"  workload    {BOUNDS[damage.store]}",
+        f"  workload    {WORKLOADS[damage.store]}",
+        f"  with        {'; or '.join(stage.words for stage in STAGES)}",
         f"  disk models {', '.join(MODELS)}",
-        f"  searched    {searched.crash_points:,} crash points, {searched.images:,} crash images",
+        f"  searched    {searched.executions:,} runs, {searched.crash_points:,} crash points, "
+        f"{searched.images:,} crash images",
         "So something else than a power loss is likelier: another program, a copy made by hand, or the disk.",
     ]
     lines += [f"  not searched to the end: {text}" for text in unfinished]

@@ -1,62 +1,27 @@
 """What the laws of a store say of one directory, by running the real code on a copy of it.
 
 Only laws that speak of what is on the disk can be judged so: what callers had been promised, nobody knows any more.
-Each answer is the law, a word ("holds", "broken", "not told") and why. The directory itself is only read.
+Each answer is the law, a word ("holds", "broken", "not told") and why. The directory itself is only read. Here are the
+laws of the commit log and of session epochs; those of the other stores are in `image_laws_cron` and
+`image_laws_staging`.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from eukhe.epochs import Session, SessionError, read_session, repair
 from eukhe.errors import EukheError, StorageDamaged
 from eukhe.storage import Storage, read_storage
+from scenarios import image_laws_cron, image_laws_staging
+from scenarios.image_copies import Said, contents, copied
 from scenarios.laws import epochs, log
-from simfs.errors import UsageError
-from simfs.explore.law import Law
-
-Contents = dict[str, bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What one law says of a directory."""
-
-    law: Law
-    word: str
-    why: str = ""
-
-
-@contextmanager
-def copied(directory: str) -> Iterator[str]:
-    """A copy of the directory, under its own name, gone afterwards. Raises UsageError where it cannot be copied."""
-    with tempfile.TemporaryDirectory(prefix="simfs-image-") as place:
-        copy = os.path.join(place, os.path.basename(os.path.abspath(directory)))
-        try:
-            shutil.copytree(directory, copy, symlinks=True)
-        except (OSError, shutil.Error) as error:
-            raise UsageError(f"{directory} cannot be copied: {error}") from None
-        yield copy
 
 
 def laws_say(store: str, directory: str) -> list[Said]:
     """Every law that can be judged on a directory alone."""
     return [judge(directory) for judge in JUDGES[store]]
-
-
-def contents(directory: str) -> Contents:
-    """The bytes of every file of a flat directory."""
-    found = {}
-    for entry in sorted(os.scandir(directory), key=lambda entry: entry.name):
-        if entry.is_file(follow_symlinks=False):
-            with open(entry.path, "rb") as file:
-                found[entry.name] = file.read()
-    return found
 
 
 def _opened(directory: str) -> EukheError | None:
@@ -133,4 +98,6 @@ def _epochs_survive(directory: str) -> Said:
 JUDGES: dict[str, tuple[Callable[[str], Said], ...]] = {
     "log": (_log_reads_lines, _log_opens, _log_cuts, _log_untouched),
     "epochs": (_epochs_opens_highest, _epochs_survive),
+    "cron": image_laws_cron.JUDGES,
+    "staging": image_laws_staging.JUDGES,
 }

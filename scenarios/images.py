@@ -1,31 +1,34 @@
 """What is wrong with a store in a directory, in a few words that two directories may have in common.
 
 A `Damage` is the typed error with which the real code answers, and the state of each kind of file that matters: empty,
-torn, ending in NULs, and so on. Two directories with the same damage need not have one byte in common; what they share
-is how they came to be refused, or cut, or read short. `examine` works with plain calls, so it reads a real directory
-and, inside a scenario, a simulated one.
+torn, ending in NULs, and so on (`image_states`). Two directories with the same damage need not have one byte in common;
+what they share is how they came to be refused, or cut, or read short.
 
-| store | a directory holds one when | the file that states speak of |
+| store | a directory holds one when | the files that states speak of |
 |---|---|---|
 | `log` | `main.jsonl` or a sidecar is there | `main.jsonl` |
 | `epochs` | a numbered log or baseline is there | the newest log; the others must have ended; baselines need logs |
+| `cron` | `cron-jobs.json` or what its writers leave is there | that file, its records, what is left beside it |
+| `staging` | sessions, legacy files, or what dead builds left are there | each log, each legacy file, leftovers |
 """
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from eukhe.cron import CronStore
+from eukhe.doctor import CRON_NAME, kind_of
 from eukhe.epochs import examine as examine_session
 from eukhe.errors import EukheError
+from eukhe.sessions import list_sessions
+from eukhe.staging.rules import is_session_name
 from eukhe.storage import read_storage
+from scenarios.image_states import STATES
 from simfs.errors import UsageError
 
-STORES = ("log", "epochs")
-_LOG, _BASELINE = re.compile(r"^(\d+)\.jsonl$"), re.compile(r"^(\d+)\.baseline\.json$")
+STORES = tuple(STATES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +65,7 @@ def parse_slug(slug: str) -> Damage:
 
 def examine(store: str, directory: str) -> Damage:
     """What is wrong with the store in a directory."""
-    files = _files(directory)
-    states = _log_states(files) if store == "log" else _epochs_states(files)
-    return Damage(store, error_of(READERS[store], directory), tuple(states))
+    return Damage(store, error_of(READERS[store], directory), tuple(STATES[store](directory)))
 
 
 def error_of(read: Callable[[str], object], directory: str) -> str:
@@ -85,69 +86,33 @@ def _read_epochs(directory: str) -> None:
         raise error
 
 
-READERS: dict[str, Callable[[str], None]] = {"log": _read_log, "epochs": _read_epochs}
+def _read_cron(directory: str) -> None:
+    CronStore(f"{directory}/{CRON_NAME}").list()
+
+
+def _read_sessions(directory: str) -> None:
+    list_sessions(directory)
+    for name in sorted(os.listdir(directory)):
+        if is_session_name(name) and os.path.isdir(f"{directory}/{name}"):
+            read_storage(f"{directory}/{name}")
+
+
+READERS: dict[str, Callable[[str], None]] = {
+    "log": _read_log,
+    "epochs": _read_epochs,
+    "cron": _read_cron,
+    "staging": _read_sessions,
+}
 
 
 def store_in(directory: str) -> str:
-    """Which store a directory holds. Raises UsageError where it holds none."""
+    """Which store a directory holds. Raises UsageError where it holds none, or several."""
     try:
-        names = os.listdir(directory)
-    except OSError as error:
-        raise UsageError(f"{directory}: {error.strerror}") from None
-    if any(_LOG.match(name) or _BASELINE.match(name) for name in names):
-        return "epochs"
-    if any(name.endswith(".jsonl") for name in names):
-        return "log"
-    raise UsageError(f"{directory} holds no store: neither main.jsonl nor logs of epochs; say which with --store")
-
-
-def _files(directory: str) -> dict[str, bytes]:
-    found = {}
-    for name in sorted(os.listdir(directory)):
-        path = f"{directory}/{name}"
-        if os.path.isfile(path):
-            with open(path, "rb") as file:
-                found[name] = file.read()
-    return found
-
-
-def _log_states(files: dict[str, bytes]) -> list[str]:
-    if "main.jsonl" not in files:
-        return ["missing"]
-    state = state_of(files["main.jsonl"])
-    return [state] if state != "whole" else []
-
-
-def _epochs_states(files: dict[str, bytes]) -> list[str]:
-    logs = {int(match[1]): data for name, data in files.items() if (match := _LOG.match(name))}
-    baselines = {int(match[1]) for name in files if (match := _BASELINE.match(name))}
-    if not logs:
-        return ["baseline-alone"] if baselines else ["missing"]
-    newest = max(logs)
-    states = [state] if (state := state_of(logs[newest])) != "whole" else []
-    if any(b'"epoch_end"' not in data for epoch, data in logs.items() if epoch < newest):
-        states.append("no-epoch-end")
-    if max(baselines, default=newest) > newest:
-        states.append("baseline-alone")
-    return states
-
-
-def state_of(data: bytes) -> str:
-    """How a file of JSON lines stands there, in a word."""
-    if not data:
-        return "empty"
-    if data.endswith(b"\0"):
-        return "nul-tail"
-    if b"\0" in data:
-        return "nul-inside"
-    lines = data.split(b"\n")
-    if lines.pop():
-        return "torn"
-    for line in lines:
-        try:
-            json.loads(line)
-        except json.JSONDecodeError as error:
-            return "glued" if error.msg == "Extra data" else "garbled"
-        except UnicodeDecodeError:
-            return "garbled"
-    return "duplicate" if len(set(lines)) < len(lines) else "whole"
+        kind = kind_of(directory)
+    except EukheError as error:
+        raise UsageError(f"{error}; say which with --store") from None
+    if kind == "home":
+        raise UsageError(
+            f"{directory} is a whole home: give its sessions directory, one session, or --store cron for its jobs"
+        )
+    return kind

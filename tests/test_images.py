@@ -13,7 +13,8 @@ from eukhe.storage import Storage
 from scenarios import cli_images
 from scenarios.cli import run_app
 from scenarios.image_laws import laws_say
-from scenarios.images import Damage, examine, parse_slug, state_of, store_in
+from scenarios.image_states import document_state, state_of
+from scenarios.images import Damage, examine, parse_slug, store_in
 from scenarios.suites import log_model
 from simfs.errors import UsageError
 
@@ -51,7 +52,7 @@ def session(tmp_path: Path) -> Path:
 
 def fewer_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough for what is asked, and quick."""
-    monkeypatch.setattr(cli_images, "DEPTHS", (1,))
+    monkeypatch.setattr(cli_images, "STAGES", cli_images.STAGES[:1])
     monkeypatch.setattr(cli_images, "MODELS", ("scc", "prefix", "ext4"))
 
 
@@ -90,7 +91,7 @@ def test_a_damaged_log_is_explained_by_the_kindest_model_that_leaves_it(
     else:
         assert code == 3
         assert "No crash within these bounds leaves this:" in out
-        assert re.search(r"searched +\d+ crash points, [\d,]+ crash images", out)
+        assert re.search(r"searched +[\d,]+ runs, [\d,]+ crash points, [\d,]+ crash images", out)
     assert main.read_bytes() == before
 
 
@@ -173,10 +174,10 @@ def test_a_directory_that_is_no_store_is_refused(command: Command, tmp_path: Pat
     (tmp_path / "photo.jpg").write_bytes(b"")
     for name in ("check-image", "explain-image"):
         code, _, err = command(name, str(tmp_path))
-        assert (code, "holds no store" in err) == (2, True)
+        assert (code, "no store here" in err) == (2, True)
         assert command(name, str(tmp_path / "nowhere"))[0] == 2
         code, _, err = command(name, str(tmp_path), "--store", "mail")
-        assert "there are log, epochs" in err
+        assert "there are log, epochs, cron, staging" in err
 
 
 @pytest.mark.parametrize(
@@ -195,6 +196,25 @@ def test_a_directory_that_is_no_store_is_refused(command: Command, tmp_path: Pat
 )
 def test_the_state_of_a_file_is_one_word(data: bytes, state: str) -> None:
     assert state_of(data) == state
+
+
+@pytest.mark.parametrize(
+    ("data", "state"),
+    [
+        (b"", "empty"),
+        (b'{"jobs": []}\n', "whole"),
+        (b'{"jobs": [\n', "torn"),
+        (b'{"jobs": [{"id": "on', "torn"),
+        ('{"jobs": "é'.encode()[:-1], "torn"),
+        (b'{"jobs": tr', "garbled"),
+        (b'{"jobs": []}\0', "nul-tail"),
+        (b'{"jobs": \0}\n', "nul-inside"),
+        (b"{}{}", "glued"),
+        (b'{"\xff": 1}', "garbled"),
+    ],
+)
+def test_the_state_of_a_document_is_one_word(data: bytes, state: str) -> None:
+    assert document_state(data) == state
 
 
 def test_a_damage_is_made_again_from_its_slug(log: Path, session: Path) -> None:
