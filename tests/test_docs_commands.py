@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-RUN = ("tutorial.md", "counterexamples.md", "laws-and-mutants.md", "ci.md", "reproducing-corruption.md")
+RUN = ("tutorial.md", "counterexamples.md", "laws-and-mutants.md", "ci.md", "reproducing-corruption.md", "stores.md")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 EXIT_CODE = re.compile(r"\s+# exit code (\d+)$")
 
