@@ -19,9 +19,10 @@ from markupsafe import Markup
 from reports.artifact import as_text
 from reports.describe import count
 from reports.html_view import WORDS, view
+from reports.trend import trend
 from simfs.errors import UsageError
 
-PAGE, ARTIFACT = "index.html", "simfs.json"
+PAGE, ARTIFACT, TREND = "index.html", "simfs.json", "trend.html"
 """What `write_report` writes."""
 
 
@@ -49,6 +50,11 @@ def render_html(document: dict[str, Any], title: str = "simfs report") -> str:
     return template.render(title=title, view=shown, words=WORDS, data=island(shown.data), status=document["status"])
 
 
+def render_trend(document: dict[str, Any], title: str = "simfs nights") -> str:
+    """The page that shows how the nights of an artifact went, one beside the other."""
+    return environment().get_template("trend.html").render(title=title, trend=trend(document["nights"]))
+
+
 def breaks(name: str) -> Markup:
     """A name that may be broken behind its underscores."""
     return Markup("_<wbr>").join(name.split("_"))
@@ -61,15 +67,18 @@ def island(value: Any) -> str:
 
 
 def write_report(directory: str, document: dict[str, Any]) -> Path:
-    """Write the page and its artifact into a directory, which is made if need be. Answers the path of the page.
+    """Write the page and its artifact into a directory, which is made if need be; where the artifact has nights, also
+    their trend. Answers the path of the page.
 
-    Raises UsageError where the directory cannot be written. What was there under the two names is replaced whole.
+    Raises UsageError where the directory cannot be written. What was there under their names is replaced whole.
     """
     place = Path(directory)
     try:
         place.mkdir(parents=True, exist_ok=True)
         _replace(place / ARTIFACT, as_text(document))
         _replace(place / PAGE, render_html(document))
+        if document.get("nights"):
+            _replace(place / TREND, render_trend(document))
     except OSError as error:
         raise UsageError(f"the report cannot be written: {error.filename or directory}: {error.strerror}") from None
     return place / PAGE

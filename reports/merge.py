@@ -8,6 +8,7 @@ refused by name and nothing is written.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,11 +17,17 @@ from simfs.errors import UsageError
 from simfs.explore.verdict import STATUSES
 
 Document = dict[str, Any]
+NIGHT_FIELDS = (
+    "started", "seed", "shard", "seconds", "ended", "histories", "states", "new", "classes", "failures", "targets",
+)  # fmt: skip
 FIELDS = ("scenario", "status", "reason", "searched", "models")
 
 
 def read_artifact(path: str) -> Document:
-    """The artifact in a file. Raises UsageError saying what is wrong with it."""
+    """The artifact in a file, or in a directory that a report was written to. Raises UsageError saying what is wrong
+    with it."""
+    if os.path.isdir(path):
+        path = os.path.join(path, "simfs.json")
     try:
         with open(path, encoding="utf-8") as file:
             document = json.load(file)
@@ -38,6 +45,10 @@ def read_artifact(path: str) -> Document:
             raise UsageError(f"{path} is a damaged artifact: a verdict has no {missing[0]!r}")
         if verdict["status"] not in STATUSES:
             raise UsageError(f"{path} is a damaged artifact: {verdict['status']!r} is no status")
+    for night in document.get("nights", ()):
+        missing = [name for name in NIGHT_FIELDS if not isinstance(night, dict) or name not in night]
+        if missing:
+            raise UsageError(f"{path} is a damaged artifact: a night has no {missing[0]!r}")
     return document
 
 
@@ -57,11 +68,24 @@ def merge(documents: Sequence[Document]) -> Document:
     verdicts = list(merged.values())
     worst = worst_of(verdict["status"] for verdict in verdicts)
     out: Document = {"simfs": VERSION, "status": worst, "verdicts": verdicts}
+    nights = nights_of(documents)
+    if nights:
+        out["nights"] = nights
     if laws:
         out["laws"] = list(laws.values())
     if mutants:
         out["mutants"] = list(mutants.values())
     return out
+
+
+def nights_of(documents: Iterable[Document]) -> list[Document]:
+    """The nights of all documents, each once, in the order in which they began."""
+    found = {
+        (night["started"], night["seed"], night["shard"]): night
+        for document in documents
+        for night in document.get("nights", ())
+    }
+    return [found[key] for key in sorted(found)]
 
 
 def worst_of(statuses: Iterable[str]) -> str:

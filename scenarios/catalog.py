@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from scenarios.entries import Entry, Family, Listed, One
+from scenarios.fuzz.targets import programs
 from scenarios.laws import laws
 from scenarios.reported_cases import reported_suite
 from scenarios.suites import (
@@ -42,6 +43,7 @@ from scenarios.suites import (
     storage_histories,
     storage_rules,
 )
+from scenarios.suites.fuzz_corpus import corpus_suite
 from scenarios.suites.state import state_suite
 from scenarios.suites.storage import Wrap, as_it_is
 from scenarios.suites.tree import entry_suite as tree_entry_suite
@@ -54,7 +56,7 @@ GROUP = "simfs.scenarios"
 
 
 def scenarios() -> Sequence[Entry]:
-    """What this package offers: the suites of eukhe, and the faults that people reported."""
+    """What this package offers: the suites of eukhe, those of its fuzzer, and the faults that people reported."""
     return (
         *storage_suite(),
         *sidecars_suite(),
@@ -66,6 +68,8 @@ def scenarios() -> Sequence[Entry]:
         *state_suite(),
         *wire_suite(),
         *staging_suite(),
+        *corpus_suite(),
+        *programs(),
         *reported_suite(),
     )
 

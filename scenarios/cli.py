@@ -22,13 +22,15 @@ import typer
 from reports import artifact
 from reports.outcomes import outcome_lines
 from reports.summary import summary
-from scenarios import cli_counterexample, cli_images, resolve
+from scenarios import cli_counterexample, cli_fuzz, cli_images, resolve
 from scenarios.catalog import catalogue, where_judged
 from scenarios.entries import Ask, Entry
 from scenarios.failures import Failures
+from scenarios.fuzz.planted import asked_for, planting
 from scenarios.laws import laws
 from scenarios.publish import Places, check_places, document_of, publish, say_published
 from scenarios.session import Session
+from scenarios.times import seconds
 from simfs.errors import SimfsError, UsageError
 from simfs.explore.outcomes import outcomes as possible_outcomes
 from simfs.explore.token import parse
@@ -61,9 +63,6 @@ Report = Annotated[str | None, typer.Option(help="Write an HTML page and the JSO
 Junit = Annotated[str | None, typer.Option(help="Write JUnit XML there.", metavar="FILE")]
 Github = Annotated[bool, typer.Option("--github", help="Annotations, and the step summary of GitHub Actions.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")]
-
-_UNITS_S = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
-
 
 
 def ends_on_ctrl_c(command: Callable[..., None]) -> Callable[..., None]:
@@ -121,7 +120,7 @@ def run(
     """Search scenarios, all of them when none is named, and end with a table."""
     places = Places(report, junit, github)
     check_places(places)
-    ask = Ask(_models(disk), _seconds(budget), seed, tuple(law or ()), jobs=jobs)
+    ask = Ask(_models(disk), seconds(budget) if budget is not None else None, seed, tuple(law or ()), jobs=jobs)
     _check_laws(ask)
     entries: list[Entry] = []
     for name in names or ():
@@ -181,6 +180,7 @@ def outcomes(
 
 cli_counterexample.register(app, ends_on_ctrl_c)
 cli_images.register(app, ends_on_ctrl_c)
+cli_fuzz.register(app, ends_on_ctrl_c)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -191,7 +191,8 @@ def main(arguments: list[str] | None = None) -> None:
 def run_app(arguments: list[str]) -> int:
     """The exit code of one command."""
     try:
-        app(arguments, prog_name="simfs")
+        with planting(asked_for()):
+            app(arguments, prog_name="simfs")
         return 0
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else int(done.code is not None)
@@ -252,15 +253,6 @@ def _models(disk: str | None) -> str | list[str] | None:
     if disk is None or disk == "all":
         return disk
     return [name.strip() for name in disk.split(",") if name.strip()]
-
-
-def _seconds(text: str | None) -> float | None:
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|)", text.strip())
-    if match is None or float(match[1]) == 0:
-        raise UsageError(f"{text!r} is no time: write 60s, 2m or 500ms")
-    return float(match[1]) * _UNITS_S[match[2]]
 
 
 def _width() -> int:

@@ -68,20 +68,23 @@ def repro_(
 
 
 def report_(
-    files: Annotated[list[str], typer.Argument(help="JSON artifacts; several become one.", metavar="FILE")],
+    files: Annotated[
+        list[str], typer.Argument(help="JSON artifacts, or directories of reports; several become one.", metavar="FILE")
+    ],
+    merged: Annotated[bool, typer.Option("--merge", help="Says what it does anyhow: put all together.")] = False,
     report: Annotated[str | None, typer.Option(help="Write an HTML page and the JSON there.", metavar="DIR")] = None,
     junit: Annotated[str | None, typer.Option(help="Write JUnit XML there.", metavar="FILE")] = None,
     github: Annotated[bool, typer.Option("--github", help="Annotations and the step summary of GitHub.")] = False,
 ) -> None:
-    """Put artifacts of several runs together, and write reports of them."""
+    """Put artifacts of several runs, shards and nights together, and write reports of them."""
     places = Places(report, junit, github)
     if not places.wanted:
         raise UsageError("say what to write: --report DIR, --junit FILE or --github")
     documents = [read_artifact(path) for path in files]
     check_places(places)
-    merged = merge(documents)
-    say_published(publish(merged, places), quiet=False)
-    raise typer.Exit(EXIT_CODES.get(merged["status"], 0))
+    together = merge(documents)
+    say_published(publish(together, places), quiet=False)
+    raise typer.Exit(EXIT_CODES.get(together["status"], 0))
 
 
 def save_image(found: Counterexample | str, directory: str) -> None:

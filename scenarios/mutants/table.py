@@ -17,9 +17,10 @@ from scenarios.catalog import cron_suite, epochs_suite, sidecars_suite, staging_
 from scenarios.checks import Check
 from scenarios.entries import Ask, Entry, Family, One
 from scenarios.histories import Histories
-from scenarios.mutants import cron, epochs, log_entry, sidecars, staging, state, storage, tree, tree_entry, wire
+from scenarios.mutants import corpus, cron, epochs, log_entry, sidecars, staging, state, storage, tree, tree_entry, wire
 from scenarios.mutants.mutant import Mutant
 from scenarios.mutants.replaying import replayed
+from scenarios.suites.fuzz_corpus import corpus_suite
 from scenarios.suites.log_entry import entry_check
 from scenarios.suites.state import state_suite
 from scenarios.suites.storage import Wrap
@@ -72,6 +73,7 @@ STORES = (
     Store("tree entry", tree_entry_suite, tree_entry.mutants),
     Store("state tree", state_suite, state.mutants),
     Store("wire", wire_suite, wire.mutants),
+    Store("corpus", corpus_suite, corpus.mutants),
 )
 
 MODELS = ("synced-only", "ext4", "prefix", "scc")
