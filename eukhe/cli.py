@@ -23,6 +23,7 @@ from eukhe.json_input import read_json_lines
 from eukhe.sessions.entry import StagingEntry
 from eukhe.sessions.places import home_of
 from eukhe.storage import Commit, Storage, read_storage, session_meta
+from eukhe.storage.shell import encoded
 from eukhe.storage.entry import LogEntry
 from eukhe.tree.entry import TreeEntry
 
@@ -75,7 +76,9 @@ def commit(session: cli_state.Session, home: cli_state.Home = None) -> None:
 
 
 def _commit_here(place: str, home: str | None, changes: list[dict[str, Any]]) -> int:
-    """Commit to a storage that no daemon serves. `home`: the path is kept safe from here down."""
+    """Commit to a storage that no daemon serves. `home`: the path is kept safe from here down. What is refused makes no
+    session."""
+    encoded(place, 1, changes)
     with Storage.open(place, home=home) as storage:
         if storage.last_commit == 0 and not any(_is_session_meta(change) for change in changes):
             created = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -90,6 +90,12 @@ def test_a_refused_change_is_a_no_and_writes_nothing(store):
     assert (store / "main.jsonl").read_bytes() == before
 
 
+def test_a_refused_change_makes_no_session(tmp_path):
+    code, _, error = eukhe("commit", tmp_path / "new", stdin='{"put":{"type":"entry","id":1}}')
+    assert code == 1 and "nothing was written" in error
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_storage_in_use_or_missing_is_a_no(store, tmp_path):
     from eukhe.storage import Storage
 

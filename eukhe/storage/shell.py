@@ -117,7 +117,7 @@ class Storage:
         state = self._check_usable()
         number = self._number + 1
         given = list(changes)
-        line, commit = self._encode(number, given)
+        line, commit = encoded(self.path, number, given)
         moved: dict[str, bytes] = {}
         if len(line) > self._inline_bytes:
             line, commit, moved = move_long_bodies(line, commit, self._sidecar_lengths, self._inline_bytes)
@@ -210,19 +210,6 @@ class Storage:
         if named is None or (named.st_dev, named.st_ino) != (locked.st_dev, locked.st_ino):
             raise StorageUnusable(self.path, "it was moved or removed while it was being opened; open it again")
 
-    def _encode(self, number: int, changes: list[Change]) -> tuple[bytes, Commit]:
-        if not changes:
-            raise ChangeRefused(self.path, -1, "a commit holds at least one change")
-        try:
-            line, commit = encode_changes(number, changes)
-        except LineError as error:
-            raise ChangeRefused(self.path, _first_bad(changes), str(error)) from None
-        if b'"sidecar_body"' in line:
-            for index, change in enumerate(commit.changes):
-                if "sidecar_body" in change.get("put", {}) and change["put"]["type"] == "entry":
-                    raise ChangeRefused(self.path, index, "`sidecar_body` is a field that only the storage sets")
-        return line, commit
-
     def _run(self, call: str, steps: tuple[Step, ...]) -> None:
         """Carry out a plan.
 
@@ -284,6 +271,21 @@ class Storage:
 
 def _why(error: OSError) -> str:
     return error.strerror or str(error)
+
+
+def encoded(path: str, number: int, changes: list[Change]) -> tuple[bytes, Commit]:
+    """The line of commit `number` of the storage at `path`, and the commit as it reads back. Raises `ChangeRefused`."""
+    if not changes:
+        raise ChangeRefused(path, -1, "a commit holds at least one change")
+    try:
+        line, commit = encode_changes(number, changes)
+    except LineError as error:
+        raise ChangeRefused(path, _first_bad(changes), str(error)) from None
+    if b'"sidecar_body"' in line:
+        for index, change in enumerate(commit.changes):
+            if "sidecar_body" in change.get("put", {}) and change["put"]["type"] == "entry":
+                raise ChangeRefused(path, index, "`sidecar_body` is a field that only the storage sets")
+    return line, commit
 
 
 def _first_bad(changes: list[Change]) -> int:
