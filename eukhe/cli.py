@@ -23,8 +23,8 @@ from eukhe.json_input import read_json_lines
 from eukhe.sessions.entry import StagingEntry
 from eukhe.sessions.places import home_of
 from eukhe.storage import Commit, Storage, read_storage, session_meta
-from eukhe.storage.shell import encoded
 from eukhe.storage.entry import LogEntry
+from eukhe.storage.shell import encoded
 from eukhe.tree.entry import TreeEntry
 
 app = typer.Typer(
