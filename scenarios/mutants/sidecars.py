@@ -30,7 +30,11 @@ O_CREAT = 0o100
 def mutants() -> list[Mutant]:
     """All of them, those made by machine first."""
     made = [one for one in removals((_new_and_again, _unconfirmed, _build)) if "/one" in one.name or "one/" in one.name]
-    first = {"lock": ("sidecars_second_opener",), "flush": ("sidecars_after_build", "sidecars_build")}
+    first = {
+        "lock": ("sidecars_second_opener",),
+        "flush": ("sidecars_after_build", "sidecars_build"),
+        "truncation": ("sidecars_histories",),
+    }
     named = [replace(one, name=f"{one.name} (sidecars)", first=first.get(one.kind, ())) for one in made]
     return [*(replace(one, accepted=ACCEPTED.get(one.name, "")) for one in named), *BY_HAND]
 
@@ -185,5 +189,7 @@ BY_HAND = (
     ),
     _mutant("a body is read from the wrong place", "reading", view, "read_body", _swapped),
     Mutant("a commit with sidecars acknowledged early", "order", lambda system, _: LateFlush(system)),
-    Mutant("new taken for made by this open", "rule", lambda system, _: MadeByThisOpen(system)),
+    Mutant(
+        "new taken for made by this open", "rule", lambda system, _: MadeByThisOpen(system), first=("sidecars_fault",)
+    ),
 )
