@@ -48,6 +48,7 @@ MAY_BE_NONDETERMINISTIC = {
     "simfs/explore/search.py": "real time, only to end a search",
     "simfs/explore/shrink.py": "real time, only to end a search",
     "simfs/explore/smaller.py": "real time, only to end a search",
+    "simfs/explore/smaller_boots.py": "real time, only to end a search",
     "simfs/explore/policy.py": "seeded schedules",
     "simfs/explore/strategy.py": "seeded schedules",
     "simfs/machine/clock.py": "names of the clocks, which it answers from the machine",

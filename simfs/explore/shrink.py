@@ -2,8 +2,8 @@
 
 First fewer power losses in a row: the search goes deep first, so a violation by two is looked for again with one
 allowed. Then, at the same crash point, the survivors in order of size, and the first that breaks the same law is taken.
-Then a smaller story of one boot: other crash points and other runs (`smaller.py`, which also states the order). A
-violation of several boots keeps its crash points.
+Then a smaller story: other crash points and other runs, of one boot (`smaller.py`, which also states the order) or of
+several (`smaller_boots.py`).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from simfs.explore.ready import prepare
 from simfs.explore.retrace import Retracer, issued_at
 from simfs.explore.search import Found, OutOfBudget, Search, Violation, add
 from simfs.explore.smaller import Smaller, loss
+from simfs.explore.smaller_boots import SmallerBoots
 from simfs.explore.spec import Spec, spec_of
 from simfs.explore.stage import Before
 from simfs.explore.token import Token
@@ -61,10 +62,12 @@ def shrink(spec: Spec, model: DiskModel, attributes: dict[str, Any], base: Befor
     """The smallest violation of the same law that is found; the one given when none is smaller."""
     fewer = with_fewer_losses(spec, model, attributes, base, violation)
     less = with_less_lost(spec, model, attributes, base, fewer)
-    leg = less.path[0]
-    if len(less.path) > 1 or (leg.crash is not None and not leg.crash.pick) or less.finding.law.id == COMPLETES.id:
+    law, leg = less.finding.law.id, less.path[0]
+    if any(leg.crash is not None and not leg.crash.pick for leg in less.path) or law == COMPLETES.id:
         return less
-    return Smaller(spec, model, attributes, base, less.finding.law.id, leg.crash is not None).than(less)
+    if len(less.path) > 1:
+        return SmallerBoots(spec, model, attributes, base, law).than(less)
+    return Smaller(spec, model, attributes, base, law, leg.crash is not None).than(less)
 
 
 def with_fewer_losses(
