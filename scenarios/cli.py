@@ -25,13 +25,13 @@ from reports.summary import summary
 from scenarios import cli_counterexample, cli_fuzz, cli_images, resolve
 from scenarios.catalog import catalogue, where_judged
 from scenarios.entries import Ask, Entry
-from scenarios.failures import Failures
 from scenarios.fuzz.planted import asked_for, planting
 from scenarios.laws import laws
 from scenarios.publish import Places, check_places, document_of, publish, say_published
 from scenarios.session import Session
 from scenarios.times import seconds
 from simfs.errors import SimfsError, UsageError
+from simfs.explore.failures import Failures
 from simfs.explore.outcomes import outcomes as possible_outcomes
 from simfs.explore.token import parse
 from simfs.explore.verdict import Counterexample, Verdict

@@ -17,8 +17,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from reports import summary
 from scenarios.entries import Ask, Entry
-from scenarios.failures import Failures, run_known_first
+from scenarios.failures import run_known_first
 from simfs.errors import SetupFailed
+from simfs.explore.failures import Failures
 from simfs.explore.verdict import Searched, Verdict
 from simfs.machine.errors import NotSimulated
 from simfs.patch import EscapedToHost

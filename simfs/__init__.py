@@ -5,8 +5,9 @@ Start with `Scenario` (or `scenario`), `process`, `law` and `check`; ask `outcom
 
 from simfs.disk.model import DiskModel
 from simfs.errors import BadToken, SetupFailed, SimfsError, StaleToken, UsageError
+from simfs.explore.check import check
 from simfs.explore.choices import Choices
-from simfs.explore.explorer import check, explore, replay
+from simfs.explore.explorer import explore, replay
 from simfs.explore.handle import Event, Handle
 from simfs.explore.law import Law
 from simfs.explore.outcomes import Outcome, outcomes

@@ -9,11 +9,15 @@ line win: `--simfs-budget 60s`, `--simfs-disk MODELS`, `--simfs-report PLACE` (t
 of pytest-xdist: as JSON where the name ends in .json, else a directory with the HTML page), and `--simfs-replay TOKEN`:
 tests then run what the token says instead of searching; one whose scenario is another is skipped, and if none has the
 scenario the run fails, because nothing was replayed.
+
+Failures are remembered below `.simfs` and replayed first by the next run, of `simfs.check` too and in every worker;
+`--simfs-database PLACE` keeps them elsewhere, and `--simfs-database off` does without.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from dataclasses import asdict
@@ -37,6 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--simfs-budget", metavar="TIME", help="time for each scenario and disk model, as 60s or 2m")
     group.addoption("--simfs-disk", metavar="MODELS", help="disk models for every scenario, by commas, or 'all'")
     group.addoption("--simfs-report", metavar="PLACE", help="write the verdicts of simfs_check to FILE.json or DIR")
+    group.addoption("--simfs-database", metavar="PLACE", help="where failures are kept for the next run, or 'off'")
     group.addoption("--simfs-replay", metavar="TOKEN", help="run what this token says instead of searching")
 
 
@@ -47,6 +52,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_replayed] = []
     seconds(config.getoption("--simfs-budget"))
     models(config.getoption("--simfs-disk"))
+    if config.getoption("--simfs-database") is not None:
+        os.environ["SIMFS_DATABASE"] = config.getoption("--simfs-database")
     token = config.getoption("--simfs-replay")
     if token is not None:
         from simfs.errors import BadToken
@@ -114,12 +121,13 @@ def marked(node: Any) -> dict[str, Any]:
 def _search(config: pytest.Config, where: str, scenario: Any, options: dict[str, Any]) -> Any:
     __tracebackhide__ = True
     from simfs.errors import SimfsError
-    from simfs.explore.explorer import explore
+    from simfs.explore.check import why_not
+    from simfs.explore.failures import explore_known_first
 
     budget, disk = seconds(config.getoption("--simfs-budget")), models(config.getoption("--simfs-disk"))
     options = {**options, **({"budget": budget} if budget else {}), **({"disk": disk} if disk else {})}
     try:
-        verdict = explore(scenario, **options)
+        verdict = explore_known_first(scenario, **options)
     except SimfsError as error:
         pytest.fail(f"simfs: {error}", pytrace=False)
     gathered = _as_json(where, verdict)
@@ -127,10 +135,8 @@ def _search(config: pytest.Config, where: str, scenario: Any, options: dict[str,
     if place is not None and not place.endswith(".json"):
         gathered["artifact"] = _reporter("verdict")(verdict)
     config.stash[_gathered].append(gathered)
-    if verdict.counterexample is not None:
-        pytest.fail("\n" + verdict.counterexample.text(), pytrace=False)
     if not verdict.ok:
-        pytest.fail(f"{verdict.scenario}: inconclusive on {verdict.disk}: {verdict.reason}", pytrace=False)
+        pytest.fail(why_not(verdict), pytrace=False)
     return verdict
 
 

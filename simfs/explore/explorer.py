@@ -1,4 +1,4 @@
-"""`explore`, `check` and `replay`: from a scenario to a verdict.
+"""`explore` and `replay`: from a scenario to a verdict.
 
 For the disk models asked for: run setup once; run the first execution twice and compare (nondeterminism is a finding of
 its own); search (`group.py`); on a broken law make the path smaller, retrace it twice, and build the counterexample.
@@ -74,20 +74,6 @@ def _advise(spec: Spec, disk: str) -> Any:
     (model,) = models_named(disk)
     with stage_set(spec):
         return advice_for(prepare(spec), model, ADVICE_BUDGET_S)
-
-
-def check(scenario: Any, **options: Any) -> Verdict:
-    """Explore, and raise AssertionError with the counterexample's text when a law is broken.
-
-    Also raises AssertionError when the verdict is inconclusive: a search that did not end is no success.
-    """
-    __tracebackhide__ = True
-    verdict = explore(scenario, **options)
-    if verdict.counterexample is not None:
-        raise AssertionError("\n" + verdict.counterexample.text())
-    if not verdict.ok:
-        raise AssertionError(f"{verdict.scenario}: inconclusive on {verdict.disk}: {verdict.reason}")
-    return verdict
 
 
 def replay(token: str | Token, scenario: Any, **options: Any) -> Counterexample:
