@@ -35,10 +35,12 @@ def read_artifact(path: str) -> Document:
         raise UsageError(f"{path}: {error.strerror}") from None
     except ValueError as error:
         raise UsageError(f"{path} is no simfs artifact: it is not JSON ({error})") from None
-    if not isinstance(document, dict) or "simfs" not in document or not isinstance(document.get("verdicts"), list):
+    if not isinstance(document, dict) or "simfs" not in document:
         raise UsageError(f"{path} is no simfs artifact: those are written by simfs run --json or --report")
     if document["simfs"] != VERSION:
         raise UsageError(f"{path} is an artifact of version {document['simfs']}, this program reads {VERSION}")
+    if not isinstance(document.get("verdicts"), list):
+        raise UsageError(f"{path} is a damaged artifact: it has no list of verdicts")
     for verdict in document["verdicts"]:
         missing = [name for name in FIELDS if not isinstance(verdict, dict) or name not in verdict]
         if missing:

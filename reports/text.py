@@ -102,7 +102,9 @@ def _boots(found: Counterexample, width: int, root: str) -> list[list[str]]:
 
 
 def searched_text(searched: Searched) -> str:
-    """Counts of a search in a sentence, as far as it came."""
+    """Counts of a search in a sentence, as far as it came; a replay has searched nothing."""
+    if searched.images == 1 and not searched.crash_points:
+        return "Nothing: this is one run, replayed from its token."
     parts = [
         count(searched.executions, "execution"),
         count(searched.crash_points, "crash point"),

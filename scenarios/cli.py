@@ -135,8 +135,8 @@ def run(
             print(_law_counts(where_judged(catalogue())))
     code, judged = session.exit_code, None
     if mutants and not session.interrupted:
-        judged = _judge_mutants()
-        code = max(code, _all_accounted(judged))
+        judged, accounted = _judge_mutants()
+        code = code or accounted
     if places.wanted:
         say_published(publish(document_of(verdicts, session.entries, judged), places), as_json)
     raise typer.Exit(code)
@@ -146,7 +146,7 @@ def run(
 @ends_on_ctrl_c
 def mutants_(store: Annotated[str | None, typer.Argument(help="Only this store's.", metavar="STORE")] = None) -> None:
     """Break the stores in every way that is known, and show which law notices each."""
-    raise typer.Exit(_all_accounted(_judge_mutants(store)))
+    raise typer.Exit(_judge_mutants(store)[1])
 
 
 @app.command()
@@ -221,19 +221,26 @@ def _print_verdicts(verdicts: list[Verdict], interrupted: bool) -> None:
         print("interrupted: what was not reached is not in the table")
 
 
-def _judge_mutants(store: str | None = None) -> list[Judged]:
+def _judge_mutants(store: str | None = None) -> tuple[list[Judged], int]:
+    """Judge them and print the table: what was judged, and the exit code. Ctrl-C ends it with what there is."""
     from scenarios.mutants.table import STORES, judge_all, table
 
     stores = [one for one in STORES if store in (None, one.name)]
     if not stores:
         raise UsageError(f"no store {store!r} has mutants; there are {', '.join(one.name for one in STORES)}")
-    judged = judge_all(lambda name: print(name, file=sys.stderr, flush=True), stores)
+    judged: list[Judged] = []
+    interrupted = False
+    try:
+        for of, one in judge_all(stores):
+            judged.append(one)
+            said = f"{'killed  ' if one.killed else 'SURVIVED'} {of.name}: {one.mutant.name}"
+            print(said, file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        interrupted = True
     print("\n".join(table(judged)))
-    return judged
-
-
-def _all_accounted(judged: list[Judged]) -> int:
-    return 0 if all(outcome.accounted for outcome in judged) else 1
+    if interrupted:
+        print("interrupted: what was not reached is not in the table")
+    return judged, 3 if interrupted else 0 if all(outcome.accounted for outcome in judged) else 1
 
 
 def _law_counts(judged: dict[str, list[str]]) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Callable
+from itertools import product
 from typing import Annotated, Any
 
 import typer
@@ -54,8 +55,8 @@ def explain_image(
         return
     print(f"{directory}: {damage}")
     searched, unfinished = Searched(), []
-    for stage in STAGES:
-        for model in MODELS:
+    try:
+        for stage, model in product(STAGES, MODELS):
             verdict = search(damage, model, stage, budget)
             searched = searched + verdict.searched
             if verdict.counterexample is not None:
@@ -64,6 +65,8 @@ def explain_image(
                 return
             if not verdict.ok:
                 unfinished.append(f"{stage.words}, on {model}: {verdict.reason}")
+    except KeyboardInterrupt:
+        unfinished.append(f"{stage.words}, on {model}, and all after it: interrupted by Ctrl-C")
     print(_none_within(damage, searched, unfinished))
     raise typer.Exit(3)
 

@@ -16,9 +16,11 @@ Failures are remembered below `.simfs` and replayed first by the next run, of `s
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
+import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
 from importlib.metadata import entry_points
@@ -31,6 +33,7 @@ REPORT_VERSION = 1
 _UNITS_S = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
 _gathered = pytest.StashKey[list[dict[str, Any]]]()
 _replayed = pytest.StashKey[list[str]]()
+_unwritten = pytest.StashKey[str]()
 
 Check = Callable[..., Any]
 
@@ -54,6 +57,8 @@ def pytest_configure(config: pytest.Config) -> None:
     models(config.getoption("--simfs-disk"))
     if config.getoption("--simfs-database") is not None:
         os.environ["SIMFS_DATABASE"] = config.getoption("--simfs-database")
+    if config.getoption("--simfs-report") is not None:
+        check_place(config.getoption("--simfs-report"))
     token = config.getoption("--simfs-replay")
     if token is not None:
         from simfs.errors import BadToken
@@ -63,6 +68,20 @@ def pytest_configure(config: pytest.Config) -> None:
             parse(token)
         except BadToken as error:
             raise pytest.UsageError(str(error)) from None
+
+
+def check_place(place: str) -> None:
+    """Whether the report can be written, before anything runs for it. Raises pytest.UsageError."""
+    directory = (os.path.dirname(place) or ".") if place.endswith(".json") else place
+    try:
+        if directory == place:
+            os.makedirs(place, exist_ok=True)
+        elif os.path.isdir(place):
+            raise IsADirectoryError(errno.EISDIR, "it is a directory", place)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        raise pytest.UsageError(f"--simfs-report: {place} cannot be written: {error.strerror}") from None
 
 
 def seconds(text: str | None) -> float | None:
@@ -176,6 +195,8 @@ def _as_json(where: str, verdict: Any) -> dict[str, Any]:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A worker hands its verdicts over; whoever runs alone or leads writes the report."""
+    from simfs.errors import SimfsError
+
     config = session.config
     if hasattr(config, "workeroutput"):
         config.workeroutput["simfs"] = json.dumps([config.stash[_gathered], config.stash[_replayed]])
@@ -183,7 +204,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     place = config.getoption("--simfs-report")
     if place is not None:
         gathered: list[dict[str, Any]] = config.stash[_gathered]
-        _write(place, sorted(gathered, key=lambda verdict: (verdict["test"], verdict["scenario"])))
+        try:
+            _write(place, sorted(gathered, key=lambda verdict: (verdict["test"], verdict["scenario"])))
+        except (OSError, SimfsError) as error:
+            config.stash[_unwritten] = str(error)
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if _nothing_replayed(config) and session.exitstatus in (0, 5):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -216,8 +241,11 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             f"simfs: nothing was replayed: no simfs_check ran the scenario of {token}", red=True
         )
     place = config.getoption("--simfs-report")
-    if place is not None:
-        terminalreporter.write_line(f"simfs: {len(config.stash[_gathered])} verdicts in {place}")
+    if _unwritten in config.stash:
+        terminalreporter.write_line(f"simfs: no report: {config.stash[_unwritten]}", red=True)
+    elif place is not None:
+        count = len(config.stash[_gathered])
+        terminalreporter.write_line(f"simfs: {count} verdict{'s' * (count != 1)} in {place}")
 
 
 def _nothing_replayed(config: pytest.Config) -> bool:

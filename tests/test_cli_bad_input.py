@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from scenarios import cli_images
 from scenarios.cli import run_app
 from scenarios.entries import Ask, Progress
+from scenarios.mutants import table
+from scenarios.mutants.mutant import Mutant
 from scenarios.session import Session
+from simfs import SimfsError, explore, scenario
+from simfs.explore.jobs import leave_ctrl_c
 from simfs.explore.verdict import Searched, Verdict
 
 PROGRAMS = "tests/cli_programs.py"
@@ -106,6 +115,69 @@ def test_a_token_of_other_code_is_stale_and_never_passed(simfs: Refused, token: 
     assert "proved" not in text
 
 
+@pytest.mark.parametrize("command", ["replay", "explain", "shrink", "repro"])
+def test_every_command_refuses_a_token_of_other_code(simfs: Refused, command: str) -> None:
+    code, text = simfs(command, f"s1~{PROGRAMS}:Loses~prefix~00000000~@3.0")
+    assert (code, "stale token: Loses does not do what the token recorded" in text) == (3, True)
+
+
+def test_of_a_long_text_that_is_no_token_the_beginning_is_shown(simfs: Refused) -> None:
+    code, text = simfs("replay", "word " * 100)
+    assert code == 2
+    assert len(text) < 200
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\x7fELF\xff", "is no simfs artifact: it is not JSON"),
+        (b'{"simfs": 1, "verd', "is no simfs artifact: it is not JSON"),
+        (b"[1, 2]", "is no simfs artifact: those are written by simfs run"),
+        (b'{"version": 1}', "is no simfs artifact: those are written by simfs run"),
+        (b'{"simfs": 99}', "is an artifact of version 99, this program reads 1"),
+        (b'{"simfs": 1}', "is a damaged artifact: it has no list of verdicts"),
+        (b'{"simfs": 1, "verdicts": [{}]}', "is a damaged artifact: a verdict has no 'scenario'"),
+        (b'{"simfs": 1, "verdicts": [7]}', "is a damaged artifact: a verdict has no 'scenario'"),
+    ],
+)
+def test_an_artifact_that_is_none_is_refused_and_nothing_is_written(
+    simfs: Refused, tmp_path: Path, content: bytes, message: str
+) -> None:
+    file = tmp_path / "artifact.json"
+    file.write_bytes(content)
+    code, text = simfs("report", str(file), "--report", str(tmp_path / "out"))
+    assert (code, f"{file} {message}" in text) == (2, True), text
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_report_that_cannot_be_written_is_said_before_anything_is_searched(simfs: Refused, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for arguments, message in (
+        (("--report", f"{tmp_path}/file"), "the report cannot be written"),
+        (("--report", f"{tmp_path}/file/below"), "the report cannot be written"),
+        (("--report", "/proc/nowhere"), "the report cannot be written"),
+        (("--junit", f"{tmp_path}/nowhere/x.xml"), "cannot be written: there is no directory"),
+    ):
+        code, text = simfs("run", f"{PROGRAMS}:Loses", *arguments)
+        assert (code, message in text, "LAW BROKEN" in text) == (2, True, False), text
+
+
+def test_an_image_that_cannot_be_read_is_told_with_the_scenario_that_wants_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "odd").mkdir()
+    os.mkfifo(tmp_path / "odd/pipe")
+    nothing = scenario(processes=lambda m: m.effect("x"), law=lambda: None, name="Wants")
+    for place, why in (
+        ("nowhere", "No such file or directory"),
+        ("file", "is not a directory"),
+        ("odd", "is neither file, directory nor symlink"),
+    ):
+        with pytest.raises(SimfsError) as refused:
+            explore(nothing, image=str(tmp_path / place))
+        assert f"Wants cannot start from image = '{tmp_path}/{place}': " in str(refused.value)
+        assert why in str(refused.value)
+
+
 def test_a_setup_that_raises_is_told_with_its_error_and_line(simfs: Refused) -> None:
     code, text = simfs("run", f"{PROGRAMS}:BadSetup")
     assert code == 3
@@ -193,3 +265,44 @@ def test_a_violation_outweighs_what_is_inconclusive() -> None:
     session = Session([], Ask(), io.StringIO())
     session.verdicts = [Verdict("a", "inconclusive", Searched()), Verdict("b", "violated", Searched())]
     assert session.exit_code == 1
+
+
+def test_ctrl_c_while_mutants_are_judged_shows_those_that_were(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def judged(stores: Sequence[table.Store]) -> Iterator[tuple[table.Store, table.Judged]]:
+        yield stores[0], table.Judged(Mutant("no lock", "lock"), "log_in_order", "storage_epoch", "prefix", "", 0.1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(table, "judge_all", judged)
+    assert run_app(["mutants", "log"]) == 3
+    text = capsys.readouterr().out
+    assert "no lock" in text and "1 mutants: 1 killed" in text
+    assert "interrupted: what was not reached is not in the table" in text
+
+
+def test_ctrl_c_while_an_image_is_explained_shows_the_bounds_that_were_searched(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "main.jsonl").write_bytes(b"{}{}\n")
+    answers = iter([Verdict("x", "proved", Searched(crash_points=7))])
+    monkeypatch.setattr(cli_images, "search", lambda *arguments: next(answers, None) or interrupt())
+    assert run_app(["explain-image", str(tmp_path)]) == 3
+    text = " ".join(capsys.readouterr().out.split())
+    assert "7 crash points" in text
+    assert "not searched to the end: one power loss, on synced-only, and all after it: interrupted by Ctrl-C" in text
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def test_workers_leave_ctrl_c_to_the_process_that_shares_out_the_work() -> None:
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(1, mp_context=context, initializer=leave_ctrl_c) as pool:
+        assert pool.submit(press_ctrl_c).result() == "went on"
+
+
+def press_ctrl_c() -> str:
+    os.kill(os.getpid(), signal.SIGINT)
+    return "went on"

@@ -14,6 +14,7 @@ import pytest
 import simfs
 from simfs.explore import failures
 from simfs.explore.failures import AGAIN, Failures, bounds_of, explore_known_first
+from simfs.explore.reference import same
 from simfs.explore.spec import spec_of
 from simfs.explore.token import parse
 from tests.shrink_programs import KillNeeded, RenameFirst
@@ -112,6 +113,13 @@ def test_a_law_that_is_not_judged_is_not_told(database: Failures) -> None:
     assert verdict.counterexample is None
 
 
+def test_the_command_line_and_pytest_know_a_scenario_by_two_names() -> None:
+    assert same("tests/test_a.py:Saves", "tests.test_a:Saves")
+    assert same("test_a.py:Saves", "test_a:Saves")
+    assert not same("test_a.py:Saves", "test_b:Saves")
+    assert not same("storage_epoch", "storage_build")
+
+
 def test_what_is_no_token_is_passed_over(database: Failures, tmp_path: Path) -> None:
     assert database.directory is not None
     database.directory.mkdir()
@@ -176,7 +184,7 @@ def test_pytest_replays_failures_first_until_they_are_mended(run: Run, tmp_path:
     code, output = run("-n", "2")
     assert code == 1
     assert output.count("LAW BROKEN: old_or_new") == 2
-    assert output.count(f"({AGAIN})") >= 2, "both the fixture and simfs.check replay, in both workers"
+    assert output.count(AGAIN) >= 2, "both the fixture and simfs.check replay, in both workers"
     code, output = run(flush=True)
     assert (code, "2 passed" in output, kept(tmp_path)) == (0, True, [])
 

@@ -137,13 +137,20 @@ def test_disk_models_and_budgets_of_the_command_line_hold_for_every_test(run, tm
 
 @pytest.mark.parametrize(
     "arguments",
-    [("--simfs-budget", "soon"), ("--simfs-disk", "ext9"), ("--simfs-replay", "hello")],
-    ids=lambda arguments: arguments[0],
+    [
+        ("--simfs-budget", "soon"),
+        ("--simfs-disk", "ext9"),
+        ("--simfs-replay", "hello"),
+        ("--simfs-report", "/proc/nowhere/x.json"),
+        ("--simfs-report", "test_it.py/below"),
+    ],
+    ids=lambda arguments: "=".join(arguments),
 )
 def test_a_bad_option_is_wrong_usage_before_anything_runs(run, arguments: tuple[str, str]) -> None:  # type: ignore[no-untyped-def]
     code, output = run(*arguments)
     assert code == 4
-    assert "passed" not in output
+    assert arguments[0] in output or "replay token" in output
+    assert "passed" not in output and "Traceback" not in output
 
 
 def test_a_scenario_of_a_test_file_is_named_so_that_the_command_line_finds_it(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -104,14 +104,11 @@ class Judged:
         return self.killed or bool(self.mutant.accepted)
 
 
-def judge_all(tell: Callable[[str], None] = lambda name: None, stores: Sequence[Store] = STORES) -> list[Judged]:
-    """Every mutant of every store; `tell` hears of each as it is judged."""
-    out = []
+def judge_all(stores: Sequence[Store] = STORES) -> Iterator[tuple[Store, Judged]]:
+    """Every mutant of every store, each as it has been judged."""
     for store in stores:
         for mutant in store.mutants():
-            out.append(judge(store, mutant))
-            tell(f"{'killed  ' if out[-1].killed else 'SURVIVED'} {store.name}: {mutant.name}")
-    return out
+            yield store, judge(store, mutant)
 
 
 def judge(store: Store, mutant: Mutant, only: Sequence[str] = ()) -> Judged:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simfs.explore.failures import AGAIN, explore_known_first
+from simfs.explore.failures import explore_known_first
 from simfs.explore.verdict import Verdict
 
 
@@ -26,5 +26,4 @@ def why_not(verdict: Verdict) -> str:
     """What a person is told of a verdict that is no success: the report, or why there is none."""
     if verdict.counterexample is None:
         return f"{verdict.scenario}: inconclusive on {verdict.disk}: {verdict.reason}"
-    again = f"\n({AGAIN})" if AGAIN in verdict.reason else ""
-    return f"\n{verdict.counterexample.text()}{again}"
+    return f"{verdict.scenario}: {verdict.reason}\n{verdict.counterexample.text()}"

@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any
 
 from simfs.disk.models import models_named
-from simfs.errors import StaleToken, UsageError
-from simfs.explore.group import Progress, counterexample, explore_group, for_model, groups, walk
+from simfs.errors import UsageError
+from simfs.explore.group import Progress, counterexample, explore_group, for_model, groups, still_does, walk
 from simfs.explore.ready import prepare
 from simfs.explore.search import Violation
 from simfs.explore.spec import Spec, spec_of
-from simfs.explore.token import Token, fingerprint, parse
+from simfs.explore.token import Token, parse
 from simfs.explore.verdict import Counterexample, Searched, Verdict, together
 from simfs.patch import interposed, tripwire
 from simfs.patch.isolate import isolated
@@ -90,17 +90,7 @@ def replay(token: str | Token, scenario: Any, **options: Any) -> Counterexample:
     with stage_set(spec):
         ready = prepare(for_model(spec, models[0]))
         walked = walk(ready, models[0], wanted.path)
-        code = fingerprint(walked.first_ops)
-        if wanted.code and code != wanted.code:
-            raise StaleToken(
-                f"stale token: {spec.name} does not do what the token recorded (its op journal is {code}, the token's"
-                f" {wanted.code}). Nothing was judged; run the scenario again for a fresh token."
-            )
-        if not walked.findings:
-            raise StaleToken(
-                f"stale token: no law of {spec.name} is broken on this path any more. The code that recovers or judges"
-                " has changed since; run the scenario again to learn whether it holds everywhere."
-            )
+        still_does(spec, wanted, walked)
         violation = Violation(walked.findings[0], wanted.path)
         found = counterexample(ready, models[0], violation, Searched(executions=1, images=1))
         _offer_advice(found, ready.spec)

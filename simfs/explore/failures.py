@@ -22,6 +22,7 @@ from simfs.disk.models import models_named
 from simfs.errors import BadToken, SimfsError, StaleToken, UsageError
 from simfs.explore.explorer import explore, replay
 from simfs.explore.group import Progress
+from simfs.explore.reference import same
 from simfs.explore.spec import spec_of
 from simfs.explore.token import Token, parse
 from simfs.explore.verdict import Counterexample, Searched, Verdict, together
@@ -131,7 +132,7 @@ def known_first(
     names, bounds = [model.name for model in models_named(spec.options["disk"])], bounds_of(spec.options)
     only = spec.options["only"]
     broken: dict[str, Verdict] = {}
-    for token in failures.known(lambda token: token.scenario == spec.reference, bounds):
+    for token in failures.known(lambda token: same(token.scenario, spec.reference), bounds):
         if token.disk in names and token.disk not in broken:
             found = still_broken(token, only, failures, again)
             if found is not None:

@@ -12,6 +12,7 @@ twice.
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field, replace
@@ -140,6 +141,11 @@ def _end(parts: Sequence[Part], status: str, reason: str) -> None:
             part.status, part.reason = status, reason
 
 
+def leave_ctrl_c() -> None:
+    """Ctrl-C reaches every process of a terminal: what to do about it is for the one that shares out the work."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def share_out(work: Work, jobs: int) -> Iterator[Answer]:
     """The answers of all units, in the order of the units, from `jobs` workers. Stops when the caller does."""
     global _work
@@ -148,7 +154,8 @@ def share_out(work: Work, jobs: int) -> Iterator[Answer]:
     plans = Plans(spec, len(spec.processes))
     _work = work
     try:
-        with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("fork")) as pool:
+        context = multiprocessing.get_context("fork")
+        with ProcessPoolExecutor(jobs, mp_context=context, initializer=leave_ctrl_c) as pool:
             waiting: list[tuple[Unit, Future[Answer]]] = []
             numbers = _batches(spec.options["budget"] is not None)
             try:

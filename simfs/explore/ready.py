@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from simfs.disk.realdir import load
+from simfs.disk.realdir import CannotLoad, load
 from simfs.errors import SetupFailed
 from simfs.explore.judge import raise_site
 from simfs.explore.spec import Spec
@@ -25,7 +25,10 @@ class Ready:
 def first_image(spec: Spec) -> Image:
     """The disk that setup finds: empty, or what a real directory holds. Raises CannotLoad."""
     directory = spec.options["image"]
-    return Image.empty() if directory is None else load(directory)
+    try:
+        return Image.empty() if directory is None else load(directory)
+    except CannotLoad as error:
+        raise CannotLoad(f"{spec.name} cannot start from image = {directory!r}: {error}") from error
 
 
 def prepare(spec: Spec) -> Ready:

@@ -18,6 +18,16 @@ def reference_of(scenario: Any) -> str:
     return given or f"{_place(kind.__module__)}:{kind.__qualname__}"
 
 
+def same(one: str, other: str) -> bool:
+    """Whether two references lead to one scenario: `tests/test_a.py:Saves` is `tests.test_a:Saves`."""
+    return _spelled(one) == _spelled(other)
+
+
+def _spelled(reference: str) -> str:
+    place, colon, name = reference.rpartition(":")
+    return f"{place.removesuffix('.py').replace('/', '.')}{colon}{name}"
+
+
 def _place(module: str) -> str:
     """The module's name, or its file below the working directory when the name leads elsewhere from there."""
     file = getattr(sys.modules.get(module), "__file__", None)

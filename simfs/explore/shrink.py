@@ -16,7 +16,6 @@ from typing import Any
 from simfs.disk.model import DiskModel
 from simfs.disk.models import models_named
 from simfs.disk.worlds import WORLDS_BOUND
-from simfs.errors import StaleToken
 from simfs.explore.boot import run_boot
 from simfs.explore.choices import Replayed
 from simfs.explore.cuts import stamp
@@ -45,15 +44,15 @@ SHALLOWER_MAX_S = 10.0
 def shrink_token(token: Token, scenario: Any, **options: Any) -> Counterexample:
     """The smallest counterexample that is found from that of a token. Raises what `replay` raises."""
     from simfs.explore.explorer import stage_set  # it makes searches, which come here to shrink
-    from simfs.explore.group import counterexample, for_model, walk
+    from simfs.explore.group import counterexample, for_model, still_does, walk
 
     spec = spec_of(scenario, **options)
     (model,) = models_named(token.disk)
     with stage_set(spec):
         ready = prepare(for_model(spec, model))
-        findings = walk(ready, model, token.path).findings
-        if not findings:
-            raise StaleToken(f"stale token: no law of {spec.name} is broken on this path any more")
+        walked = walk(ready, model, token.path)
+        findings = walked.findings
+        still_does(spec, token, walked)
         small = shrink(ready.spec, model, ready.attributes, ready.base, Violation(findings[0], token.path))
         return counterexample(ready, model, small, Searched(executions=1, images=1))
 

@@ -23,6 +23,8 @@ from simfs.explore.verdict import Crash, Leg, Path
 from simfs.machine.ops import Op
 
 VERSION = "s1"
+SHOWN_MAX = 60
+"""Of a text that is no token, so many characters are shown."""
 _LEG = re.compile(
     r"^(?P<recovery>r?)((?P<plan>[kfij][0-9.kfij+]*)=)?(?P<schedule>(\d+-\d+(,\d+-\d+)*)?)"
     r"(@(?P<cut>\d+(-\d+)*)(?P<during>w\d+)?(?P<pick>(\.\d+)+|\.))?$"
@@ -49,7 +51,8 @@ def parse(text: str) -> Token:
     if parts[0] != VERSION:
         if re.match(r"^s\d+$", parts[0]) and len(parts) > 1:
             raise BadToken(f"token of version {parts[0]}, this program reads {VERSION}: run the scenario again")
-        raise BadToken(f"{text!r} is no replay token: one begins with {VERSION}~ and is printed at the end of a report")
+        shown = text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."
+        raise BadToken(f"{shown!r} is no replay token: one begins with {VERSION}~ and stands at the end of a report")
     if len(parts) != 5:
         raise BadToken(f"broken token: {len(parts)} parts between ~ instead of 5 (was it cut when it was copied?)")
     if not re.match(r"^[0-9a-f]*$", parts[3]):
