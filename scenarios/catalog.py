@@ -42,13 +42,14 @@ from scenarios.suites import (
     storage_families,
     storage_histories,
     storage_rules,
+    wire_stored,
 )
 from scenarios.suites.fuzz_corpus import corpus_suite
 from scenarios.suites.state import state_suite
 from scenarios.suites.storage import Wrap, as_it_is
 from scenarios.suites.tree import entry_suite as tree_entry_suite
 from scenarios.suites.tree import tree_suite
-from scenarios.suites.wire import wire_suite
+from scenarios.suites.wire import WIRE
 from simfs.errors import UsageError
 from simfs.explore.scenario import Scenario
 
@@ -133,6 +134,23 @@ def staging_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:
     """The suites of staging and of the listing; `wrap` is what a mutant puts between the machine and the stores."""
     kinds = (*staging_publish.SCENARIOS, *staging_sweeps.SCENARIOS, *listing.SCENARIOS)
     return (staging_rules.RULES, listing_rules.RULES, *(One(named(kind(wrap))) for kind in kinds))
+
+
+def wire_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:
+    """The suite of the wire; `wrap` is what a mutant puts between the machine and the worker's storage."""
+    return (
+        WIRE,
+        Family(
+            "wire_stored",
+            "Supervisor, clients, a worker with a real log, in each state before an open or a commit; the power goes.",
+            lambda: (named(member) for member in wire_stored.stored(wrap)),
+        ),
+        Family(
+            "wire_killed",
+            "The same, and the worker dies at each call of that open or commit; the others go on with a new one.",
+            lambda: (named(member) for member in wire_stored.killed(wrap)),
+        ),
+    )
 
 
 def named(scenario: Any) -> Any:

@@ -8,7 +8,7 @@ dropped and need no room here. Source: seed S1, wire, 3.
 
 from __future__ import annotations
 
-from eukhe.daemon.protocol import Ended, Event, Frame, Update
+from eukhe.daemon.protocol import Detached, Ended, Event, Frame, Update
 
 FRAMES_MAX = 256
 
@@ -23,7 +23,7 @@ class Outbox:
 
     def offer(self, frame: Frame) -> list[Frame]:
         """A frame is to go out: what is to be sent now."""
-        if isinstance(frame, Ended):
+        if isinstance(frame, Ended | Detached):
             return [frame]
         if self._unread < self._room:
             self._unread += 1

@@ -29,6 +29,7 @@ A worker answers the first six of them and `get_worker_socket`, over its own soc
 | `state_tree_update` | session, tree, from, cursor, records | the session's tree subscribers           |
 | `state_tree_ended`  | session                              | them, when the worker has gone           |
 | `session_event`     | session, sequence, event             | who has attached                         |
+| `session_ended`     | session                              | them, when the worker has gone           |
 
 Error codes beyond those of the entry protocol: `unknown_session`, `refused` (the store says no), `worker_lost` (the
 worker went before it answered: a commit may have been made or not), `worker_failed` (workers of the session end as soon
@@ -153,7 +154,13 @@ class Event(Struct, frozen=True, forbid_unknown_fields=True, tag_field="frame", 
     event: Any
 
 
-Frame = Update | Ended | Event
+class Detached(Struct, frozen=True, forbid_unknown_fields=True, tag_field="frame", tag="session_ended"):
+    """No more events of the session come; who wants more attaches again, after the last that it has."""
+
+    session: str
+
+
+Frame = Update | Ended | Event | Detached
 Reply = Answer | Frame
 
 

@@ -6,8 +6,9 @@ with effects in order: messages to a connection or a worker, workers to start an
 1. A subscriber is noted before its request goes to the worker, so no frame after the worker's reading can miss it.
 2. A frame of a session goes to that session's subscribers, an event to those who attached, and to nobody else. A frame
    has no event sequence. Unsubscribing and closing end a subscription at once.
-3. When a worker has gone, its session's subscribers are forgotten, and each is told `state_tree_ended`; what it had
-   not answered is answered with `worker_lost`. A worker is started when a request needs one, each under a new number,
+3. When a worker has gone, its session's subscribers are forgotten, and each is told `state_tree_ended`; who attached
+   likewise, `session_ended`, since a commit may have been made of which no event was sent; what the worker had not
+   answered is answered with `worker_lost`. A worker is started when a request needs one, each under a new number,
    and what a worker says after it was given up is not heard.
    After `STARTS_MAX` workers in a row that ended without a word the answer is `worker_failed`: who asks again at once
    would keep the machine busy with nothing.
@@ -27,6 +28,7 @@ from eukhe.daemon.arguments import HOUSE_ARGS, DeleteArgs
 from eukhe.daemon.outbox import FRAMES_MAX, Outbox
 from eukhe.daemon.protocol import (
     Answer,
+    Detached,
     Ended,
     Event,
     Refused,
@@ -152,8 +154,6 @@ class Supervisor:
         for session, work in [*self._deleting.items()]:
             if work.number == answer.id:
                 del self._deleting[session]
-                for client in self._connections.values() if not answer.error else ():
-                    client.sessions.discard(session)
         return self._answered(answer)
 
     def stop(self) -> None:
@@ -193,6 +193,10 @@ class Supervisor:
             if session in client.trees:
                 client.trees.discard(session)
                 effects.append(ToClient(connection, Ended(session)))
+            client.outbox.forget(Event, session)
+            if session in client.sessions:
+                client.sessions.discard(session)
+                effects.append(ToClient(connection, Detached(session)))
         if session in self._deleting:
             effects.append(self._deleting[session])
         return effects

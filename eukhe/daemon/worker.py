@@ -79,8 +79,9 @@ class Worker:
         self._live = LiveStateTree(session, tree, log.take_history(), self._added, log_line)
         self._reads: list[tuple[int, int, Request]] = []
         """(ticket, connection, request) of the questions that wait for the tree."""
-        self._attached: dict[int, Outbox] = {}
-        """Which clients of the worker itself get events. The supervisor always does, and hands them on."""
+        self._attached: dict[int, Outbox | None] = {}
+        """Who gets events. The supervisor does from the first time that it asks for somebody, and hands them on; it
+        always reads, so it has no outbox."""
 
     def received(self, connection: int, request: Request) -> None:
         """A request has come."""
@@ -113,9 +114,9 @@ class Worker:
 
     def drained(self, connection: int) -> None:
         """A client of the worker itself has read everything that was on its way to it."""
-        if connection in self._attached:
-            for frame in self._attached[connection].drained():
-                self._say(connection, frame)
+        outbox = self._attached.get(connection)
+        for frame in outbox.drained() if outbox is not None else ():
+            self._say(connection, frame)
 
     def step(self) -> bool:
         """Let the tree work for one commit; False when there is nothing to do."""
@@ -127,9 +128,8 @@ class Worker:
         commit = Commit(self._log.commit(args.changes), args.changes)
         self._live.publish(commit)
         event = Event(self.session, commit.number, {"changes": commit.changes})
-        self._say(SUPERVISOR, event)
         for attached, outbox in self._attached.items():
-            for frame in outbox.offer(event):
+            for frame in [event] if outbox is None else outbox.offer(event):
                 self._say(attached, frame)
         self._say(connection, Answer(number, ok={"commit": commit.number}))
 
@@ -137,8 +137,9 @@ class Worker:
         commits = self._log.commits
         if not 0 <= args.after <= len(commits):
             raise Refused("refused", f"there are {len(commits)} events, and none after {args.after}")
-        if connection != SUPERVISOR:
-            self._attached.setdefault(connection, Outbox()).forget(Event, self.session)
+        outbox = self._attached.setdefault(connection, None if connection == SUPERVISOR else Outbox())
+        if outbox is not None:
+            outbox.forget(Event, self.session)
         events = [[commit.number, {"changes": commit.changes}] for commit in commits[args.after :]]
         self._say(connection, Answer(number, ok={"sequence": len(commits), "events": events}))
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from scenarios.catalog import cron_suite, epochs_suite, sidecars_suite, staging_suite, storage_suite
+from scenarios.catalog import cron_suite, epochs_suite, sidecars_suite, staging_suite, storage_suite, wire_suite
 from scenarios.checks import Check
 from scenarios.entries import Ask, Entry, Family, One
 from scenarios.histories import Histories
@@ -26,7 +26,6 @@ from scenarios.suites.state import state_suite
 from scenarios.suites.storage import Wrap
 from scenarios.suites.tree import entry_suite as tree_entry_suite
 from scenarios.suites.tree import tree_suite
-from scenarios.suites.wire import wire_suite
 from simfs.explore.law import COMPLETES
 from simfs.explore.spec import spec_of
 from simfs.explore.verdict import Verdict
@@ -48,7 +47,7 @@ SLOW = frozenset({
     "epochs_two_creators", "tree_core_four", "cron_updates", "cron_bridge_calls", "cron_two_jobs", "cron_bridge",
     "cron_jumps", "cron_restart", "cron_three", "staging_together", "staging_together_elsewhere", "staging_clock",
     "staging_long_build", "staging_two_sweeps", "staging_ways_out", "staging_three_publishers", "listing_delete",
-    "listing_reader",
+    "listing_reader", "wire_stored", "wire_killed",
 })  # fmt: skip
 """What is tried on every disk model only when all that is quick has noticed nothing."""
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from msgspec import UNSET
 
 from eukhe.daemon.follower import Follower
 from eukhe.daemon.outbox import Outbox
-from eukhe.daemon.protocol import Answer, Ended, Event, TreeArgs, Update
+from eukhe.daemon.protocol import Answer, Detached, Ended, Event, TreeArgs, Update
 from eukhe.daemon.supervisor import Supervisor, ToClient
 from eukhe.daemon.worker import SUPERVISOR, Worker
-from scenarios.mutants.exchange import broken
+from scenarios.mutants.exchange import broken, instead
 from scenarios.mutants.mutant import Mutant
 
 __simfs_machinery__ = True
@@ -26,17 +28,34 @@ def mutants() -> list[Mutant]:
     return [*MUTANTS]
 
 
-def _noted_late(real: Any) -> Any:
-    """A subscriber is noted when its answer comes back."""
+@contextmanager
+def _noted_late() -> Iterator[None]:
+    """A subscriber is noted when it has read the answer."""
 
-    def answered(self: Any, answer: Answer) -> Any:
-        asked = self._asked.get(answer.id)
-        effects = real(self, answer)
-        if asked is not None and isinstance(answer.ok, dict) and "tree" in answer.ok:
-            self._connections[asked[1]].trees.add("one")
-        return effects
+    def answered(real: Any) -> Any:
+        def keeping(self: Any, answer: Answer) -> Any:
+            asked = self._asked.get(answer.id)
+            if asked is not None and isinstance(answer.ok, dict) and "tree" in answer.ok:
+                self._connections[asked[1]].late = True
+            return real(self, answer)
 
-    return answered
+        return keeping
+
+    def drained(real: Any) -> Any:
+        def noting(self: Any, connection: int) -> Any:
+            client = self._connections.get(connection)
+            if client is not None and client.__dict__.pop("late", False):
+                client.trees.add("one")
+            return real(self, connection)
+
+        return noting
+
+    with (
+        instead(Supervisor, "received", _not_noted),
+        instead(Supervisor, "_answered", answered),
+        instead(Supervisor, "drained", drained),
+    ):
+        yield
 
 
 def _not_noted(real: Any) -> Any:
@@ -47,6 +66,25 @@ def _not_noted(real: Any) -> Any:
         return effects
 
     return received
+
+
+def _answers_late(real: Any) -> Any:
+    """What was read for a client goes out behind the frames of what came after the reading."""
+
+    def answer_reads(self: Any) -> None:
+        say, held = self._say, self.__dict__.pop("held", [])
+        self._say = lambda connection, message: held.append((connection, message))
+        try:
+            real(self)
+        finally:
+            self._say = say
+        if self._live._queue:
+            self.held = held
+            return
+        for connection, message in held:
+            say(connection, message)
+
+    return answer_reads
 
 
 def _off_by_one(real: Any) -> Any:
@@ -106,6 +144,14 @@ def _ends_untold(real: Any) -> Any:
     ]
 
 
+def _events_end_untold(real: Any) -> Any:
+    return lambda self, worker: [
+        effect
+        for effect in real(self, worker)
+        if not (isinstance(effect, ToClient) and (isinstance(effect.message, Detached)))
+    ]
+
+
 def _dropped_silently(real: Any) -> Any:
     def offer(self: Any, frame: Any) -> Any:
         sent = real(self, frame)
@@ -157,7 +203,7 @@ def _frames_counted(real: Any) -> Any:
 def _direct_too(real: Any) -> Any:
     def added(self: Any, before: int, records: Any) -> None:
         real(self, before, records)
-        for attached in self._attached:
+        for attached in [one for one in self._attached if one != SUPERVISOR]:
             self._say(attached, Update(self.session, self.tree, before, before + len(records), []))
 
     return added
@@ -169,6 +215,8 @@ def _wire(name: str, place: Any, attribute: str, made: Any, *laws: str) -> Mutan
 
 MUTANTS = (
     _wire("a subscription is noted nowhere", Supervisor, "received", _not_noted, GAP),
+    Mutant("a subscription is noted after the reading", "wire", broken=_noted_late, made_for=(GAP,)),
+    _wire("a frame goes before the answer that it follows", Worker, "_answer_reads", _answers_late, GAP),
     _wire("a frame begins one record late", Worker, "_added", _off_by_one, GAP),
     _wire("a snapshot's cursor is one short", Worker, "_told", _cursor_short, GAP),
     _wire("a frame that overlaps is skipped whole", Follower, "_update", _skipped_whole, GAP),
@@ -183,4 +231,5 @@ MUTANTS = (
     _wire("closing ends nothing", Supervisor, "closed", _close_forgotten, ONLY),
     _wire("a frame takes an event's number", Worker, "_added", _frames_counted, ONLY),
     _wire("a client of the worker gets frames", Worker, "_added", _direct_too, ONLY),
+    _wire("nobody is told that events have ended", Supervisor, "worker_exited", _events_end_untold, ONLY),
 )

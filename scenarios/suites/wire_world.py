@@ -1,9 +1,10 @@
 """A world of clients, a supervisor and workers over simulated channels, in which anything may happen next.
 
 The machines are the ones that the daemon runs. A `World` holds them and the channels between them; `moves` says what
-may happen next, `move` lets it happen, and `wrong` says whether a law is broken now. What may happen: a message arrives
-(the oldest of any channel), the worker's tree takes a step, the worker is killed, a client takes the next step of its
-script, or an adversary sends a frame on with records that were sent before (a frame may repeat, the rules say).
+may happen next, `move` lets it happen, and `broken` says whether a law is broken now. What may happen: a message
+arrives (the oldest of any channel), the worker's tree takes a step, the worker is killed, at rest or when it has
+committed and has not said so, a client takes the next step of its script, or an adversary sends a frame on with records
+that were sent before (a frame may repeat, the rules say).
 
 The storage below is a list that survives its worker: a commit is in it from the moment it was made. What trees were
 given to whom is judged against the workers' own trees, those of dead workers included.
@@ -11,21 +12,26 @@ given to whom is judged against the workers' own trees, those of dead workers in
 
 from __future__ import annotations
 
+import io
+import pickle
 from typing import Any
 
 from eukhe.daemon.follower import Follower
-from eukhe.daemon.protocol import Answer, AttachArgs, CommitArgs, Ended, Event, Reply, Request, Update, ask
+from eukhe.daemon.protocol import Answer, AttachArgs, CommitArgs, Detached, Ended, Event, Reply, Request, Update, ask
 from eukhe.daemon.supervisor import StartWorker, Supervisor, ToClient, ToWorker
-from eukhe.daemon.worker import SUPERVISOR, Worker
+from eukhe.daemon.worker import SUPERVISOR, Log, Worker
 from eukhe.storage.codec import Commit
 from eukhe.storage.history import CommitHistory
-from eukhe.tree.records import plain
+from eukhe.tree.journal import Journal
+from eukhe.tree.records import decode_record, encode_record, plain
 from scenarios.suites import state_cases
 from simfs.machine.channels import Channel
 
 SESSION = "one"
 DIRECT = 99
 """The connection of a client that talks to the worker itself."""
+ROOMY = 9
+"""Room for so many frames is more than any of these worlds needs."""
 Move = tuple[str, int]
 
 
@@ -66,14 +72,6 @@ class Client:
         self.subscribed = self.subscriptions = 0
         self.wrong = ""
 
-    def __getstate__(self) -> dict[str, Any]:
-        self.follower._send = None  # type: ignore[assignment]
-        return self.__dict__
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.follower._send = self.out.append
-
     def ask(self, op: str, args: Any) -> None:
         """A request beside the follower's own."""
         self.requests += 1
@@ -81,7 +79,10 @@ class Client:
 
     def received(self, message: Reply) -> None:
         """Follow the tree and the events."""
-        if isinstance(message, Event):
+        if isinstance(message, Detached):
+            self.events = None
+            self.ask("attach_session", AttachArgs(SESSION, 0))
+        elif isinstance(message, Event):
             if message.event is None or (self.events is not None and message.sequence > self.events + 1):
                 self.events = None
                 self.ask("attach_session", AttachArgs(SESSION, 0))
@@ -93,9 +94,11 @@ class Client:
 
 
 class World:
-    """Everything, at one moment. It can be pickled: that is how it is copied and told from another."""
+    """Everything, at one moment. `frozen` makes bytes of it, alike for worlds that are alike; `thawed` undoes that."""
 
-    def __init__(self, scripts: tuple[tuple[str, ...], ...], kills: int = 0, repeats: int = 0, room: int = 9) -> None:
+    def __init__(
+        self, scripts: tuple[tuple[str, ...], ...], kills: int = 0, repeats: int = 0, room: int = ROOMY
+    ) -> None:
         self.room = room
         self.kills = kills
         self.repeats = repeats
@@ -116,11 +119,48 @@ class World:
         for client in self.clients:
             self.supervisor.connected(client.number)
 
+    def frozen(self) -> bytes:
+        """The world as bytes, without what refers from one machine to another: a tree then has no cycles, and no two
+        worlds differ by who shares what with whom."""
+        self._detach()
+        out = io.BytesIO()
+        pickler = pickle.Pickler(out, pickle.HIGHEST_PROTOCOL)
+        pickler.fast = True
+        pickler.dispatch_table = {Journal: _reduced}
+        pickler.dump(self)
+        self._attach()
+        return out.getvalue()
+
+    @staticmethod
+    def thawed(data: bytes) -> World:
+        """A world of its own, as it was when it was frozen."""
+        world: World = pickle.loads(data)
+        world._attach()
+        return world
+
+    def _detach(self) -> None:
+        for client in self.clients:
+            client.follower._send = _nobody
+        if self.worker is not None:
+            self.worker._log, self.worker._say, self.worker._live._added = None, None, None  # type: ignore[assignment]
+            self.trees[self.worker.tree] = None
+
+    def _attach(self) -> None:
+        for client in self.clients:
+            client.follower._send = client.out.append
+        if self.worker is not None:
+            self.worker._log, self.worker._say, self.worker._live._added = self.log, self.say, self.worker._added
+            self.trees[self.worker.tree] = self.worker._live._state
+
     def moves(self) -> list[Move]:
         """What may happen next."""
         found: list[Move] = []
         for client in self.clients:
             n = client.number
+            if self.down[n].messages and not (client.script or self.repeats or self.room < ROOMY):
+                # What a client does with a message depends on what it has received and on its script; nobody else
+                # notices when it does it, since what it sends may be late on its way. So no other order adds anything.
+                return [("down", n)]
             found += [("script", n)] if client.script else []
             found += [("up", n)] if self.up[n].messages else []
             found += [("end", n)] if self.up[n].ended and n in self.supervisor._connections else []
@@ -131,6 +171,7 @@ class World:
             found += [("work", 0)] if self.to_worker.messages else []
             found += [("step", 0)] if self.busy() else []
             found += [("kill", 0)] if self.kills else []
+            found += [("strike", 0)] if self.kills and self.to_worker.messages else []
         found += [("said", 0)] if self.from_worker.messages else []
         found += [("exit", 0)] if self.from_worker.ended else []
         return found
@@ -212,6 +253,13 @@ class World:
         self.worker = None
         self.from_worker.close()
 
+    def _strike(self, n: int) -> None:
+        """The worker dies when it has done what it was asked, and before it says so: a commit is made."""
+        assert self.worker is not None
+        self.worker._say = _unheard
+        self._work(n)
+        self._kill(n)
+
     def _said(self, n: int) -> None:
         self._carry_out(self.supervisor.worker_said(self.number, self.from_worker.receive()))
 
@@ -219,6 +267,10 @@ class World:
         self.from_worker = Channel()
         self.noted.clear()
         self._carry_out(self.supervisor.worker_exited(self.number))
+
+    def opened(self) -> Log:
+        """The log of a worker that starts now."""
+        return self.log
 
     def say(self, connection: int, message: Reply) -> None:
         """What the worker says."""
@@ -232,7 +284,7 @@ class World:
             if isinstance(effect, StartWorker):
                 self.number = effect.worker
                 self.to_worker, self.from_worker = Channel(), Channel()
-                self.worker = Worker(SESSION, self.log, f"{effect.worker:032x}", self.say, _silent)
+                self.worker = Worker(SESSION, self.opened(), f"{effect.worker:032x}", self.say, _silent)
                 self.trees[self.worker.tree] = self.worker._live._state
                 self.worker.received(DIRECT, ask(1, "attach_session", AttachArgs(SESSION, 0)))
             elif isinstance(effect, ToWorker):
@@ -248,8 +300,28 @@ class World:
             # No client of these does anything with the answer to a commit, so when it arrives makes no difference.
             return
         self.down[n].send(message)
-        if sum(not isinstance(one, Answer | Ended) for one in self.down[n].messages) > self.room:
+        if sum(not isinstance(one, Answer | Ended | Detached) for one in self.down[n].messages) > self.room:
             self.broken = self.broken or f"more than {self.room} frames are on their way to client {n}"
+
+
+def _reduced(journal: Journal) -> tuple[Any, ...]:
+    return _journal_of, (b"\n".join(map(encode_record, journal.records_since(0))),)
+
+
+def _journal_of(lines: bytes) -> Journal:
+    """A journal is its records."""
+    journal = Journal()
+    for line in lines.split(b"\n") if lines else ():
+        journal.push(decode_record(line))
+    return journal
+
+
+def _nobody(request: Request) -> None:
+    raise AssertionError(request)
+
+
+def _unheard(connection: int, message: Reply) -> None:
+    """Nobody hears it any more."""
 
 
 def _silent(line: str) -> None:
