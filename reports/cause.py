@@ -12,7 +12,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from reports.describe import detail, place, short, thing
+from reports.describe import NO_MESSAGE, detail, place, short, thing
 from reports.paths import below
 from simfs.explore.verdict import BootRecord, Counterexample
 from simfs.machine.ops import Ack, Create, Link, Op, Rename, Unlink, Write
@@ -39,16 +39,21 @@ def cause_lines(found: Counterexample, width: int, root: str = "/") -> list[str]
     lines: list[str] = []
     for sentence in sentences:
         lines += _wrapped(sentence[0].upper() + sentence[1:], "  ", "  ", width)
-    return lines + advice_lines(found, width, root)
+    seems_enough = any("never flushed" in sentence for sentence in sentences)
+    return lines + advice_lines(found, width, root, seems_enough)
 
 
-def advice_lines(found: Counterexample, width: int, root: str = "/") -> list[str]:
-    """What would make it hold, a line or two for each flush; nothing where nobody looked for advice."""
+def advice_lines(found: Counterexample, width: int, root: str, seems_enough: bool) -> list[str]:
+    """What would make it hold, a line or two for each flush; nothing where nobody looked for advice. Where a flush
+    `seems_enough` and none is, what is left with all of them."""
     advice = found.advice
     if advice is None:
         return []
     if not advice.added:
-        return _wrapped(advice.lines()[0], "  ", "  ", width)
+        text = advice.lines()[0]
+        if seems_enough and advice.still not in ("", NO_MESSAGE):
+            text += f" With all of them added it is still broken: {short(advice.still, 200)}."
+        return _wrapped(text, "  ", "  ", width)
     which = "the smallest set that does" if advice.smallest else "each of them is needed"
     lines = _wrapped(f"With these flushes added it holds on {advice.disk}; {which}:", "  ", "  ", width)
     for flush in advice.added:

@@ -132,6 +132,10 @@ def count(number: int, unit: str) -> str:
     return f"{number:,} {unit}{'s' * (number != 1)}"
 
 
+NO_MESSAGE = "(no message)"
+"""What stands for the message of an error that has none."""
+
+
 def short(text: str, room: int) -> str:
     """`text` on one line within `room` characters, its middle left out if need be."""
     text = " ".join(text.split())

@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Iterable
 
 from reports.cause import cause_lines
-from reports.describe import count, place, short, told
+from reports.describe import NO_MESSAGE, count, place, short, told
 from reports.paths import common_root
 from reports.timeline import timeline
 from reports.timeline import told as in_timeline
@@ -23,7 +23,6 @@ from simfs.explore.verdict import Counterexample, Finding, Searched
 from simfs.machine.ops import Flush, Rename
 
 RED, YELLOW, BOLD, DIM, OFF = "\x1b[31m", "\x1b[33m", "\x1b[1m", "\x1b[2m", "\x1b[0m"
-NO_MESSAGE = "(no message)"
 WIDTH_MIN = 60
 
 

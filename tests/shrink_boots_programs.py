@@ -121,3 +121,19 @@ class ThreeLosses(TwoLosses):
     def promised_is_there(self, m: simfs.Handle) -> None:
         """What was promised is there."""
         assert not m.acked("three") or os.path.exists("/d/n")
+
+
+class OneLifeIsEnough(TwoLosses):
+    """A process that comes back writes on behind half a line; but its first life breaks the law as well."""
+
+    @simfs.process(restart=1)
+    def writer(self, m: simfs.Handle) -> None:
+        put("/d/g", f"{m.boot}\n".encode(), mode="ab")
+        m.ack("line", m.boot)
+
+    @simfs.law
+    def promised_is_there(self, m: simfs.Handle) -> None:
+        """A promised line is there."""
+        lines = get("/d/g").split(b"\n") if os.path.exists("/d/g") else []
+        for _, number in m.acks:
+            assert b"%d" % number in lines, f"line {number} is gone, there are {lines}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 from typing import Any
 
 import pytest
@@ -202,6 +203,7 @@ def test_a_run_that_differs_from_itself_is_named_with_its_call_site() -> None:
     assert verdict.status == "inconclusive"
     assert "not deterministic" in verdict.reason
     assert "test_explore_runs.py" in verdict.reason
+    assert re.search(r"was a Write with data b'\d+', and then one with data b'\d+'\.", verdict.reason)
 
 
 class Lazily(Unsteady):

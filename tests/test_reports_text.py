@@ -88,3 +88,33 @@ def test_what_pytest_adds_to_a_message_is_left_out() -> None:
     assert without_explanation(said) == "two were told so"
     assert without_explanation("assert 1 >= 2\n +  where 2 = len([])") == "assert 1 >= 2"
     assert without_explanation("one\nand two") == "one\nand two"
+
+
+class MoreThanFlushes(simfs.Scenario):
+    """A line is appended by two lives of a writer, and the first may leave half of one."""
+
+    @simfs.process(restart=1)
+    def writer(self, m: simfs.Handle) -> None:
+        with open("/lines", "a") as file:
+            file.write(f"line {m.boot}\n")
+        m.ack("line", m.boot)
+
+    @simfs.law
+    def lines_stay(self, m: simfs.Handle) -> None:
+        """A promised line is there."""
+        lines = open("/lines").read().splitlines() if os.path.exists("/lines") else []
+        for _, number in m.acks:
+            assert f"line {number}" in lines, f"line {number} is gone"
+
+
+def test_where_flushes_do_not_help_the_story_that_is_left_is_told() -> None:
+    text = " ".join(broken(MoreThanFlushes).text().split())
+    assert "were never flushed before the promise" in text
+    assert "With all of them added it is still broken: line 2 is gone." in text
+
+
+def test_a_replay_says_that_nothing_was_searched() -> None:
+    found = broken(report_programs.TornLine)
+    assert "Searched: Nothing: this is one run" in " ".join(
+        simfs.replay(found.token, report_programs.TornLine).text().split()
+    )

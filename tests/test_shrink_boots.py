@@ -60,6 +60,9 @@ MINIMA: list[tuple[type[simfs.Scenario], str, int, Size]] = [
     # The bystander has begun in neither life.
     (planted.BystandersTwice, "prefix", 2, (2, 13, 0, 0, 2, 0)),
     (planted.BystandersTwice, "ext4", 2, (2, 13, 0, 0, 2, 0)),
+    # Make, write, promise; the write is lost. The second life, which the search finds first, is not needed.
+    (planted.OneLifeIsEnough, "prefix", 1, (1, 3, 0, 0, 1, 0)),
+    (planted.OneLifeIsEnough, "ext4", 1, (1, 3, 0, 0, 1, 0)),
     # One file in each of two lives; then make, write, promise, of which the first two are lost.
     (planted.ThreeLosses, "prefix", 3, (3, 5, 0, 0, 2, 0)),
     (planted.ThreeLosses, "ext4", 3, (3, 5, 0, 0, 2, 0)),

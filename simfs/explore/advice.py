@@ -73,6 +73,8 @@ class Advice:
     searches: int = 0
     why: str = WRONG_ORDER
     """Why no set helps, where none does."""
+    still: str = ""
+    """What a law finds with every flush added, where none helps."""
 
     @property
     def exists(self) -> bool:
@@ -176,7 +178,8 @@ def _find(trials: Trials) -> Advice | None:
     candidates = list(dict.fromkeys(flush for op in ops for flush in flushes_after(op) if flush.what in kinds))
     if not candidates or not trials.holds(tuple(candidates)):
         why = WRONG_ORDER if trials.flushes_directories else NO_DIRECTORIES
-        return Advice(trials.model.name, searches=trials.count, why=why)
+        still = trials.found(tuple(candidates)) if candidates else ""
+        return Advice(trials.model.name, searches=trials.count, why=why, still=still)
     added, smallest = _smallest(trials, candidates)
     causes = tuple(cause for flush in added for cause in _causes(trials, ops, added, flush))
     return Advice(trials.model.name, added, causes, smallest, searches=trials.count)
@@ -242,6 +245,7 @@ class Trials:
         self.deadline = deadline
         self.count = 0
         self._known: dict[tuple[frozenset[AddedFlush], frozenset[Site]], bool] = {}
+        self._found: dict[frozenset[AddedFlush], str] = {}
 
     @property
     def flushes_directories(self) -> bool:
@@ -270,9 +274,14 @@ class Trials:
             try:
                 search.run()
                 self._known[key] = True
-            except Found:
+            except Found as found:
                 self._known[key] = False
+                self._found[frozenset(added)] = found.violation.finding.message.split("\n")[0]
         return self._known[key]
+
+    def found(self, added: tuple[AddedFlush, ...]) -> str:
+        """What a law said where it did not hold with these flushes, in a line."""
+        return self._found.get(frozenset(added), "")
 
     def recorded(self) -> list[Op]:
         """The op journal of the first run, and of recovery on the disk that it ended with."""

@@ -26,7 +26,7 @@ from simfs.explore.search import Found, OutOfBudget, Search, Violation
 from simfs.explore.shrink import shrink
 from simfs.explore.spec import Spec
 from simfs.explore.strategy import Runs
-from simfs.explore.token import Token, fingerprint, op_text
+from simfs.explore.token import Token, difference, fingerprint, op_text
 from simfs.explore.verdict import Counterexample, Path, Searched, Verdict
 from simfs.machine.ops import Op
 
@@ -191,8 +191,8 @@ def compare_twice(ready: Ready, answers: Sequence[int]) -> None:
     for one, other in zip(first, second, strict=False):
         if op_text(one) != op_text(other):
             raise Inconclusive(
-                f"not deterministic: run twice, op {one.index} at {one.site} was\n  {op_text(one)}\nand then"
-                f"\n  {op_text(other)}\nCommon causes: set order, id(), state kept in a module or on a class."
+                f"not deterministic: run twice, op {one.index} at {one.site} was {difference(one, other)}."
+                " Common causes: set order, id(), state kept in a module or on a class."
             )
     if len(first) != len(second):
         longer: list[Op] = max(first, second, key=len)

@@ -1,9 +1,9 @@
 """Making a violation smaller before anybody looks at it.
 
-First fewer power losses in a row: the search goes deep first, so a violation by two is looked for again with one
-allowed. Then, at the same crash point, the survivors in order of size, and the first that breaks the same law is taken.
-Then a smaller story: other crash points and other runs, of one boot (`smaller.py`, which also states the order) or of
-several (`smaller_boots.py`).
+First fewer power losses in a row, and fewer boots: the search goes deep first, so a violation by two is looked for
+again with one allowed, and one in a second boot with nobody who starts again. Then, at the same crash point, the
+survivors in order of size, and the first that breaks the same law is taken. Then a smaller story: other crash points
+and other runs, of one boot (`smaller.py`, which also states the order) or of several (`smaller_boots.py`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 from simfs.disk.model import DiskModel
@@ -72,11 +73,18 @@ def shrink(spec: Spec, model: DiskModel, attributes: dict[str, Any], base: Befor
 def with_fewer_losses(
     spec: Spec, model: DiskModel, attributes: dict[str, Any], base: Before, violation: Violation
 ) -> Violation:
-    """The same law broken after fewer power losses in a row, searched for with fewer allowed."""
+    """The same law broken after fewer power losses in a row, or as many with no process that starts again, searched for
+    with so much allowed and no more."""
     law = violation.finding.law
     laws = [bound for bound in spec.laws if bound.law.id == law.id]
-    for depth in range(1, sum(leg.crash is not None for leg in violation.path)):
-        shallower = replace(spec, laws=laws, options={**spec.options, "power_depth": depth})
+    losses = sum(leg.crash is not None for leg in violation.path)
+    starts_again = sum(not leg.recovery for leg in violation.path) > 1
+    alone = [replace(part, restart=0) for part in spec.processes]
+    tried = [(depth, alone) for depth in range(1, losses + 1) if starts_again]
+    tried += [(depth, spec.processes) for depth in range(1, losses)]
+    for depth, processes in sorted(tried, key=itemgetter(0)):
+        options = {**spec.options, "power_depth": depth}
+        shallower = replace(spec, laws=laws, options=options, processes=processes)
         try:
             Search(shallower, model, attributes, base, time.monotonic() + SHALLOWER_MAX_S).run()
         except Found as found:

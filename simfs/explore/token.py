@@ -102,6 +102,15 @@ def fingerprint(ops: Iterable[Op]) -> str:
     return hasher.hexdigest()
 
 
+def difference(one: Op, other: Op) -> str:
+    """In what two ops differ, for a person; both in full where they are of two kinds."""
+    if type(one) is not type(other):
+        return f"{op_text(one)}, and then {op_text(other)}"
+    names = [f.name for f in fields(one) if f.name not in _SKIPPED and getattr(one, f.name) != getattr(other, f.name)]
+    first, second = (", ".join(f"{name} {getattr(op, name)!r}" for name in names) for op in (one, other))
+    return f"a {type(one).__name__} with {first}, and then one with {second}"
+
+
 def op_text(op: Op) -> str:
     """All that an op does, as text; the same on every machine and hash seed."""
     shown = ((f.name, getattr(op, f.name)) for f in fields(op) if f.name not in _SKIPPED)
