@@ -54,7 +54,7 @@ def document_of(verdicts: Sequence[Verdict], entries: Sequence[Entry], judged: S
     if judged is not None:
         document["mutants"] = [
             {
-                "store": getattr(one, "store", ""),
+                "store": one.store,
                 "name": one.mutant.name,
                 "law": one.law,
                 "scenario": one.scenario,

@@ -12,6 +12,7 @@ import pytest
 
 import scenarios.mutants as package
 import simfs
+from reports.merge import merge
 from scenarios.checks import Check, Question
 from scenarios.entries import Family, One
 from scenarios.histories import Histories
@@ -20,6 +21,7 @@ from scenarios.mutants.mutant import Mutant
 from scenarios.mutants.replaying import NotReplayed, replayed
 from scenarios.mutants.storage import mutants
 from scenarios.mutants.table import STORES, Store, judge
+from scenarios.publish import document_of
 from scenarios.suites.log_sidecar_histories import histories
 from scenarios.suites.storage import as_it_is
 from simfs.explore.law import Law
@@ -51,7 +53,7 @@ def test_only_one_place_breaks_a_store_and_it_replays() -> None:
         for node in ast.walk(judging)
         if isinstance(node, ast.Return) and "law, entry" in ast.unparse(node)
     ]
-    assert len(kills) == 1 and kills[0].endswith(", token)")
+    assert len(kills) == 1 and kills[0].endswith(", token, store.name)")
     assert "token = replayed(entry, verdict, law, only)" in ast.unparse(judging)
 
 
@@ -97,6 +99,15 @@ def test_a_token_that_breaks_another_law_is_an_error(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(replaying, "law_broken_by", lambda entry, token, only: "another")
     with pytest.raises(NotReplayed, match="breaks another"):
         judge(Store("planted", lambda wrap: (One(RenameFirst),), list), Mutant("as it is", "rule"))
+
+
+def test_mutants_of_one_name_are_told_apart_by_their_stores_in_an_artifact() -> None:
+    name = "the last line is not written again"
+    stores = [store for store in STORES if any(mutant.name == name for mutant in store.mutants())]
+    assert len(stores) > 1
+    judged = [judge(store, mutant) for store in stores for mutant in store.mutants() if mutant.name == name]
+    document = document_of([], [], judged)
+    assert len(merge([document, document])["mutants"]) == len(stores)
 
 
 def test_a_verdict_without_a_token_is_an_error() -> None:

@@ -91,6 +91,7 @@ class Judged:
     seconds: float
     token: str = ""
     """What broke the law again when it was replayed; "" where nothing is there to replay (a check of rules)."""
+    store: str = ""
 
     @property
     def killed(self) -> bool:
@@ -122,15 +123,16 @@ def judge(store: Store, mutant: Mutant, only: Sequence[str] = ()) -> Judged:
         except AssertionError as error:  # The broken store notices itself: an assertion of its own ends it.
             if only:
                 raise
-            return Judged(mutant, COMPLETES.id, entry.name, disk, str(error), time.monotonic() - started)
+            seconds = time.monotonic() - started
+            return Judged(mutant, COMPLETES.id, entry.name, disk, str(error), seconds, "", store.name)
         law = broken_law(verdict)
         if law and (not only or law in only):
             found = verdict.counterexample
             text, where = (found.finding.message, found.disk) if found else (verdict.reason, verdict.disk)
             with mutant.broken():
                 token = replayed(entry, verdict, law, only)
-            return Judged(mutant, law, entry.name, where, text, time.monotonic() - started, token)
-    return Judged(mutant, "", "", "", "", time.monotonic() - started)
+            return Judged(mutant, law, entry.name, where, text, time.monotonic() - started, token, store.name)
+    return Judged(mutant, "", "", "", "", time.monotonic() - started, "", store.name)
 
 
 def trials(entries: Iterable[Entry], first: Sequence[str] = ()) -> Iterator[tuple[Entry, str, int | None]]:
