@@ -140,7 +140,8 @@ def test_a_token_without_a_mark_is_tried_within_any_bounds(database: Failures) -
 def test_bounds_are_told_apart_by_the_options_that_set_them() -> None:
     options = spec_of(RenameFirst).options
     assert bounds_of(options) == bounds_of({**options, "budget": 3.0, "disk": "scc", "seed": 9, "shrink": False})
-    for name, value in (("kills", 2), ("power_depth", 2), ("preemptions", 1), ("faults", ("x",))):
+    assert set(options) >= failures.NO_BOUNDS
+    for name, value in (("kills", 2), ("power_depth", 2), ("preemptions", 1), ("faults", ("x",)), ("power", False)):
         assert bounds_of(options) != bounds_of({**options, name: value})
 
 

@@ -30,11 +30,8 @@ from simfs.explore.verdict import Counterexample, Searched, Verdict, together
 VARIABLE, PLACE, OFF = "SIMFS_DATABASE", ".simfs", "off"
 """The variable that says where, what it is when nobody says so, and the word for nowhere."""
 AGAIN = "a failure of an earlier run, replayed first"
-BOUNDS = (
-    "power", "power_depth", "kills", "faults", "max_faults", "clock_jumps", "preemptions", "early_ticks", "steps_max",
-    "image", "interpose", "isolate",
-)  # fmt: skip
-"""The options of a scenario that say which runs there are."""
+NO_BOUNDS = frozenset({"disk", "budget", "seed", "strategy", "shrink", "only", "lazy"})
+"""The options of a scenario that do not say which runs there are, only which of them are looked at, and how."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +93,7 @@ class Failures:
 
 def bounds_of(options: dict[str, Any]) -> str:
     """A mark of the bounds that the options of a scenario set: equal for equal ones."""
-    shown = repr([(name, options[name]) for name in BOUNDS])
+    shown = repr([(name, options[name]) for name in sorted(options) if name not in NO_BOUNDS])
     return blake2b(shown.encode(), digest_size=8).hexdigest()
 
 
