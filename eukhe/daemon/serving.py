@@ -76,7 +76,7 @@ class Daemon:
         self._ending: set[int] = set()
         """Workers that are to end when they have done what they were asked."""
         self._unsent: dict[int, list[bytes]] = {}
-        """Requests to workers whose processes are being started."""
+        """Requests to workers, which go out together at the end of the loop's turn, or once the process is there."""
         self._tasks: set[asyncio.Task[None]] = set()
         """Workers and housework, which an end waits for."""
         self._encoded: tuple[Reply, bytes] | None = None
@@ -171,18 +171,24 @@ class Daemon:
         self._carry_out(self._supervisor.done(answer))
 
     def _end_input(self, worker: int) -> None:
+        self._pass_on(worker)
         if worker in self._workers:
             stdin = self._workers[worker].stdin
             assert stdin is not None
             stdin.close()
 
     def _tell(self, worker: int, line: bytes) -> None:
-        if worker in self._unsent:
-            self._unsent[worker].append(line)
-        elif worker in self._workers:
+        waiting = self._unsent[worker]
+        waiting.append(line)
+        if len(waiting) == 1:
+            asyncio.get_running_loop().call_soon(self._pass_on, worker)
+
+    def _pass_on(self, worker: int) -> None:
+        if worker in self._workers:
             stdin = self._workers[worker].stdin
             assert stdin is not None
-            stdin.write(line)
+            stdin.writelines(self._unsent[worker])
+            self._unsent[worker].clear()
 
     async def _run_worker(self, worker: int, session: str) -> None:
         try:
@@ -197,8 +203,7 @@ class Daemon:
             return
         assert process.stdin is not None and process.stdout is not None
         self._workers[worker] = process
-        for line in self._unsent.pop(worker):
-            process.stdin.write(line)
+        self._pass_on(worker)
         if worker in self._ending or self._stopping.is_set():
             process.stdin.close()
         try:
@@ -210,7 +215,7 @@ class Daemon:
             process.kill()
         process.stdin.close()
         code = await process.wait()
-        del self._workers[worker]
+        del self._workers[worker], self._unsent[worker]
         if code and not self._stopping.is_set():
             tell(f"{session}: its worker ended with {code}")
         self._ending.discard(worker)

@@ -6,8 +6,9 @@ order. Rules:
 
 1. A commit is answered when it is durable. The tree only hears of it; the commit does not wait for it.
 2. A question about the tree waits until what was committed before it is in the tree, and nothing else waits for it.
-3. Each commit that adds records to the tree makes one `state_tree_update` frame, which goes to the supervisor and to
-   nobody else: a client that is connected to the worker itself gets events, and never a frame of the tree.
+3. Each commit that adds records to the tree makes one `state_tree_update` frame, which goes to the supervisor, from the
+   first subscription on, and to nobody else: a client that is connected to the worker itself gets events, and never a
+   frame of the tree.
 4. A frame is said when its records are in the tree. So on the ordered connection to the supervisor, frames before an
    answer are covered by that answer, and those after it go on from there.
 5. Events are the commits, with the commit's number as sequence. Attaching answers those after a given one. A client of
@@ -77,6 +78,8 @@ class Worker:
         self._log = log
         self._say = say
         self._live = LiveStateTree(session, tree, log.take_history(), self._added, log_line)
+        self._subscribed = False
+        """Whether the supervisor ever had a subscriber of this tree."""
         self._reads: list[tuple[int, int, Request]] = []
         """(ticket, connection, request) of the questions that wait for the tree."""
         self._attached: dict[int, Outbox | None] = {}
@@ -96,6 +99,7 @@ class Worker:
             elif isinstance(args, AttachArgs):
                 self._attach(connection, request.id, args)
             elif isinstance(args, TreeArgs | PlanArgs):
+                self._subscribed |= request.op == "subscribe_state_tree"
                 self._reads.append((self._live.reading(), connection, request))
                 self._answer_reads()
             elif isinstance(args, SessionArgs) and request.op == "get_worker_socket":
@@ -170,5 +174,7 @@ class Worker:
         return {"tree": state.tree, "cursor": state.cursor, "nodes": nodes}
 
     def _added(self, before: int, records: list[Record]) -> None:
+        if not self._subscribed:
+            return
         told = [plain(record) for record in records]
         self._say(SUPERVISOR, Update(self.session, self.tree, before, before + len(told), told))

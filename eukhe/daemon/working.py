@@ -29,6 +29,8 @@ from eukhe.sessions.places import sessions_of
 from eukhe.storage import Commit, CommitHistory, Storage
 from eukhe.system import OsSystem
 
+ANSWERS_TOGETHER = 8
+"""So many requests that came together are answered together: an answer costs a system call and wakes somebody."""
 UNSENT_BYTES_MAX = 1 << 20
 """A client that has so much to read is not listened to."""
 
@@ -123,7 +125,7 @@ class Server:
             self._close(worker, number)
 
     def _listen(self, worker: Worker, log: _Log, connection: int, lines: Lines) -> None:
-        for line in lines.take():
+        for number, line in enumerate(lines.take(), 1):
             if log.failed or (connection != SUPERVISOR and connection not in self._clients):
                 return
             try:
@@ -131,7 +133,9 @@ class Server:
             except Refused as refused:
                 self.say(connection, fault(None, refused))
             worker.step()
-            self._flush(worker)
+            if number % ANSWERS_TOGETHER == 0:
+                self._flush(worker)
+        self._flush(worker)
 
     def _flush(self, worker: Worker) -> None:
         self._out.flush()
