@@ -145,18 +145,18 @@ class _Copier:
         for name, is_directory, is_link in found:
             if is_link:
                 continue
-            new = self.names.entry(name)
             if is_directory:
-                new = name if name in _KEPT_NAMES and not below else new
+                new = name if name in _KEPT_NAMES and not below else self.names.entry(name)
                 self.system.mkdir(f"{out}/{new}", 0o700)
                 self.directory(f"{place}/{name}", f"{out}/{new}", f"{below}{new}/")
             elif _FILES.fullmatch(name):
                 self.file(f"{place}/{name}", out, name, below)
             elif leftover_of_lock(name) is not None:
+                new = self.names.entry(name)
                 self._write(f"{out}/{new}", b"")
                 self.copied.append(f"{below}{new}")
             elif name.endswith(".jsonl") and not of_a_store:
-                self.file(f"{place}/{name}", out, new, below)
+                self.file(f"{place}/{name}", out, self.names.entry(name), below)
 
     def jobs(self, place: str, out: str) -> None:
         """Copy a file of jobs, whatever its name, and what its writers left beside it. Raises `OSError`."""

@@ -38,7 +38,7 @@ def check_image(directory: Directory, store: Store = None) -> None:
     for said in laws_say(kind, directory):
         text = f"{said.word:<9} {said.law.id}" + (f": {said.why}" if said.why else "")
         print("\n".join(textwrap.wrap(text, 80, initial_indent="  ", subsequent_indent=" " * 12)))
-    print("  laws that speak of promises cannot be judged: who was promised what is not in the directory")
+    print("  Laws that speak of promises cannot be judged: who was promised what is not here.")
     raise typer.Exit(1 if damage.error else 0)
 
 
@@ -54,7 +54,8 @@ def explain_image(
         print(f"{directory}: nothing to explain: {damage}")
         return
     print(f"{directory}: {damage}")
-    searched, unfinished = Searched(), []
+    searched = Searched()
+    unfinished: dict[str, list[str]] = {}
     try:
         for stage, model in product(STAGES, MODELS):
             verdict = search(damage, model, stage, budget)
@@ -64,10 +65,10 @@ def explain_image(
                 print(verdict.counterexample.text())
                 return
             if not verdict.ok:
-                unfinished.append(f"{stage.words}, on {model}: {verdict.reason}")
+                unfinished.setdefault(stage.words, []).append(model)
     except KeyboardInterrupt:
-        unfinished.append(f"{stage.words}, on {model}, and all after it: interrupted by Ctrl-C")
-    print(_none_within(damage, searched, unfinished))
+        unfinished.setdefault(stage.words, []).append(f"{model}, and all after that: interrupted by Ctrl-C")
+    print(_none_within(damage, searched, unfinished, budget))
     raise typer.Exit(3)
 
 
@@ -76,7 +77,7 @@ def search(damage: Damage, model: str, stage: Stage, budget: float) -> Verdict:
     return explore(story(damage, stage.together), disk=model, budget=budget, **stage.options)
 
 
-def _none_within(damage: Damage, searched: Searched, unfinished: list[str]) -> str:
+def _none_within(damage: Damage, searched: Searched, unfinished: dict[str, list[str]], budget: float) -> str:
     lines = [
         "No crash within these bounds leaves this:",
         f"  workload    {WORKLOADS[damage.store]}",
@@ -86,8 +87,13 @@ def _none_within(damage: Damage, searched: Searched, unfinished: list[str]) -> s
         f"{searched.images:,} crash images",
         "So something else than a power loss is likelier: another program, a copy made by hand, or the disk.",
     ]
-    lines += [f"  not searched to the end: {text}" for text in unfinished]
-    return "\n".join("\n".join(textwrap.wrap(line, 80, subsequent_indent=" " * 14)) for line in lines)
+    if unfinished:
+        lines.append(f"Not searched to the end in {budget:g} s each (--budget gives more):")
+        lines += [f"  {words}: {', '.join(models)}" for words, models in unfinished.items()]
+    return "\n".join(
+        "\n".join(textwrap.wrap(line, 80, subsequent_indent=" " * (14 if line.startswith("  ") else 0)))
+        for line in lines
+    )
 
 
 def _store(directory: str, store: str | None) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from eukhe.errors import EukheError
 from simfs.errors import UsageError
 from simfs.explore.law import Law
 
@@ -52,3 +53,10 @@ def contents(directory: str) -> Contents:
                 with open(path, "rb") as file:
                     found[os.path.relpath(path, directory)] = file.read()
     return found
+
+
+def told(error: EukheError) -> str:
+    """An error in short: what was met, without the place, which may be that of a copy, and without advice."""
+    line = getattr(error, "line", 0)
+    why = getattr(error, "why", "")
+    return f"{type(error).__name__}{f', line {line}' if line else ''}{f': {why}' if why else ''}"

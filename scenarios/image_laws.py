@@ -15,7 +15,7 @@ from eukhe.epochs import Session, SessionError, read_session, repair
 from eukhe.errors import EukheError, StorageDamaged
 from eukhe.storage import Storage, read_storage
 from scenarios import image_laws_cron, image_laws_staging
-from scenarios.image_copies import Said, contents, copied
+from scenarios.image_copies import Said, contents, copied, told
 from scenarios.laws import epochs, log
 
 
@@ -38,7 +38,7 @@ def _log_reads_lines(directory: str) -> Said:
     try:
         view = read_storage(directory)
     except EukheError as error:
-        return Said(log.LOG_READS_LINES, "not told", f"refused: {error}")
+        return Said(log.LOG_READS_LINES, "not told", f"refused: {told(error)}")
     lines = main.count(b"\n")
     word = "holds" if len(view.commits) == lines else "broken"
     return Said(log.LOG_READS_LINES, word, f"{lines} complete lines, {len(view.commits)} commits found")
@@ -49,7 +49,7 @@ def _log_opens(directory: str) -> Said:
         error = _opened(copy)
     if error is None:
         return Said(log.LOG_OPENS_AFTER_CRASH, "holds")
-    return Said(log.LOG_OPENS_AFTER_CRASH, "broken", f"unless this is no crash but damage: {error}")
+    return Said(log.LOG_OPENS_AFTER_CRASH, "broken", f"unless this is no crash but damage: {told(error)}")
 
 
 def _log_cuts(directory: str) -> Said:
@@ -80,7 +80,7 @@ def _epochs_opens_highest(directory: str) -> Said:
     try:
         found = read_session(directory).epoch
     except SessionError as error:
-        return Said(epochs.EPOCH_OPENS_HIGHEST, "not told", f"refused: {error}")
+        return Said(epochs.EPOCH_OPENS_HIGHEST, "not told", f"refused: {told(error)}")
     word = "holds" if found == highest else "broken"
     return Said(epochs.EPOCH_OPENS_HIGHEST, word, f"epoch {found} was opened, {highest} is the highest complete one")
 
@@ -91,7 +91,7 @@ def _epochs_survive(directory: str) -> Said:
             repair(copy)
             Session.open_at(copy, home=os.path.dirname(copy)).close()
         except EukheError as error:
-            return Said(epochs.EPOCH_ACKED_SURVIVE, "broken", f"unless this is no crash but damage: {error}")
+            return Said(epochs.EPOCH_ACKED_SURVIVE, "broken", f"unless this is no crash but damage: {told(error)}")
     return Said(epochs.EPOCH_ACKED_SURVIVE, "holds", "it opens, after a repair where a last line is torn")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from eukhe.cron import FAILURE_STOP_AFTER, CronError, CronFileDamaged, CronStore
 from eukhe.doctor import CRON_NAME
-from scenarios.image_copies import Said, contents, copied
+from scenarios.image_copies import Said, contents, copied, told
 from scenarios.laws import cron
 
 LOCK_WAIT_S = 0.0
@@ -20,9 +20,9 @@ def _update_durable(directory: str) -> Said:
     try:
         listing = CronStore(f"{directory}/{CRON_NAME}").list()
     except CronFileDamaged as error:
-        return Said(law, "broken", f"the file is not one that an update leaves: {error.why}")
+        return Said(law, "broken", f"the file is not one that an update leaves: {told(error)}")
     except CronError as error:
-        return Said(law, "not told", str(error))
+        return Said(law, "not told", told(error))
     doubled = [why for _, why in listing.unreadable if "has the id" in why]
     if doubled:
         return Said(law, "broken", f"no update leaves two records of one id: {doubled[0]}")
@@ -41,7 +41,7 @@ def _never_drops(directory: str) -> Said:
         try:
             store.create("every 1h", "nothing", job_id="simfs-check-image")
         except CronError as error:
-            return Said(law, "not told", f"an update is refused: {error}")
+            return Said(law, "not told", f"an update is refused: {told(error)}")
         after = contents(copy)
     if unread is None:
         kept = any(data == before for name, data in after.items() if name.startswith(f"{CRON_NAME}.corrupt-"))
@@ -67,7 +67,7 @@ def _pause_sticks(directory: str) -> Said:
     try:
         jobs = CronStore(f"{directory}/{CRON_NAME}").list().jobs
     except CronError as error:
-        return Said(law, "not told", f"refused: {error}")
+        return Said(law, "not told", f"refused: {told(error)}")
     failed = [job for job in jobs if job.failures >= FAILURE_STOP_AFTER]
     going = [job.id for job in failed if job.status == "active"]
     why = f"{going[0]} has failed too often and is active" if going else f"{len(failed)} jobs have failed so often"
@@ -86,7 +86,7 @@ def _claims_go(directory: str) -> Said:
             store.recover_interrupted([claim.id for claim in before if claim.owner == store.owner()])
             after = store.list().dispatches
         except CronError as error:
-            return Said(law, "not told", f"refused: {error}")
+            return Said(law, "not told", f"refused: {told(error)}")
     wanted = [claim for claim in before if claim.owner not in dead]
     word = "holds" if after == wanted else "broken"
     return Said(law, word, f"{len(before)} claims, {len(before) - len(wanted)} of them of processes that are dead here")

@@ -15,7 +15,7 @@ from eukhe.staging import SweepReport, sweep
 from eukhe.staging.rules import DAY_NS, is_leftover_name, is_session_name, leftover_of_lock
 from eukhe.storage import read_storage
 from eukhe.system import OsSystem
-from scenarios.image_copies import Said, contents, copied
+from scenarios.image_copies import Said, contents, copied, told
 from scenarios.laws import staging
 
 
@@ -35,7 +35,7 @@ def _all_or_nothing(directory: str) -> Said:
         try:
             view = read_storage(place)
         except EukheError as error:
-            return Said(law, "broken", f"no build leaves this: {error}")
+            return Said(law, "broken", f"no build leaves {name} so: {told(error)}")
         if not view.commits:
             return Said(law, "broken", f"{name} has no commit; no build leaves that, but a storage just made has none")
         whole += 1
@@ -47,7 +47,7 @@ def _listed(directory: str) -> Said:
     try:
         listing = list_sessions(directory)
     except EukheError as error:
-        return Said(law, "not told", f"refused: {error}")
+        return Said(law, "not told", f"refused: {told(error)}")
     rows = {row.id for row in listing.rows}
     hidden = [name for name in _sessions(directory) if name not in rows]
     if hidden:

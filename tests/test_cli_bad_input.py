@@ -290,7 +290,7 @@ def test_ctrl_c_while_an_image_is_explained_shows_the_bounds_that_were_searched(
     assert run_app(["explain-image", str(tmp_path)]) == 3
     text = " ".join(capsys.readouterr().out.split())
     assert "7 crash points" in text
-    assert "not searched to the end: one power loss, on synced-only, and all after it: interrupted by Ctrl-C" in text
+    assert "one power loss: synced-only, and all after that: interrupted by Ctrl-C" in text
 
 
 def interrupt() -> None:

@@ -167,7 +167,7 @@ def test_of_a_damaged_log_the_laws_say_that_it_is_refused_and_untouched(command:
     assert code == 1
     assert re.search(r"broken +log_opens_after_crash: unless this is no crash but damage", out)
     assert "holds     log_damage_untouched" in out
-    assert "laws that speak of promises cannot be judged" in out
+    assert "Laws that speak of promises cannot be judged" in out
 
 
 def test_a_directory_that_is_no_store_is_refused(command: Command, tmp_path: Path) -> None:

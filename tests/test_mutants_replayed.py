@@ -55,6 +55,9 @@ def test_only_one_place_breaks_a_store_and_it_replays() -> None:
     ]
     assert len(kills) == 1 and kills[0].endswith(", token, store.name)")
     assert "token = replayed(entry, verdict, law, only)" in ast.unparse(judging)
+    assert "if only or not isinstance(entry, Check):\n" in ast.unparse(judging), (
+        "an assertion of a store is a kill in a check only"
+    )
 
 
 def test_every_module_of_mutants_is_judged_and_tested() -> None:
