@@ -15,9 +15,10 @@ ENTRIES = (*tree_suite(), *entry_suite())
 
 @pytest.mark.parametrize(
     ("name", "cases"),
-    [("tree_model", 301_492), ("tree_core", 50_701), ("tree_core_four", 550_244), ("tree_entry", 52_229)],
+    [("tree_model", 301_492), ("tree_core", 50_701), ("tree_entry", 52_229)],
 )
 def test_every_small_case_is_proved(name, cases):
+    """`tree_core_four` (550,244 cases) is left to `simfs run`."""
     (entry,) = (entry for entry in ENTRIES if entry.name == name)
     verdict = entry.run(Ask())
     assert verdict.status == "proved", verdict.reason
