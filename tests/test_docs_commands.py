@@ -16,7 +16,10 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-RUN = ("tutorial.md", "counterexamples.md", "laws-and-mutants.md", "ci.md", "reproducing-corruption.md", "stores.md")
+RUN = (
+    "tutorial.md", "counterexamples.md", "laws-and-mutants.md", "ci.md", "reproducing-corruption.md", "stores.md",
+    "daemon.md",
+)  # fmt: skip
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 EXIT_CODE = re.compile(r"\s+# exit code (\d+)$")
 
