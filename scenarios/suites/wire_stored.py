@@ -37,7 +37,8 @@ from scenarios.suites import state_cases
 from scenarios.suites.interrupted import Died, Interrupted
 from scenarios.suites.storage import CLAIMED, Wrap, as_it_is
 from scenarios.suites.wire import arrived, own_tree
-from scenarios.suites.wire_world import SESSION, Move, World
+from scenarios.suites.wire_client import SESSION
+from scenarios.suites.wire_world import Move, World
 from simfs.machine.machine import Machine
 
 HOME = "/home"

@@ -16,8 +16,7 @@ import io
 import pickle
 from typing import Any
 
-from eukhe.daemon.follower import Follower
-from eukhe.daemon.protocol import Answer, AttachArgs, CommitArgs, Detached, Ended, Event, Reply, Request, Update, ask
+from eukhe.daemon.protocol import Answer, AttachArgs, CommitArgs, Detached, Ended, Reply, Request, Update, ask
 from eukhe.daemon.supervisor import StartWorker, Supervisor, ToClient, ToWorker
 from eukhe.daemon.worker import SUPERVISOR, Log, Worker
 from eukhe.storage.codec import Commit
@@ -25,9 +24,9 @@ from eukhe.storage.history import CommitHistory
 from eukhe.tree.journal import Journal
 from eukhe.tree.records import decode_record, encode_record, plain
 from scenarios.suites import state_cases
+from scenarios.suites.wire_client import SESSION, Client
 from simfs.machine.channels import Channel
 
-SESSION = "one"
 DIRECT = 99
 """The connection of a client that talks to the worker itself."""
 ROOMY = 9
@@ -54,43 +53,6 @@ class MemoryLog:
     def take_history(self) -> CommitHistory:
         """All that is there."""
         return state_cases.history_of(self.commits)
-
-
-class Client:
-    """A client and its script: "subscribe", "unsubscribe", "commit", "attach", "close"; each step when it likes."""
-
-    def __init__(self, number: int, script: tuple[str, ...]) -> None:
-        self.number = number
-        self.script = list(script)
-        self.out: list[Request] = []
-        self.follower = Follower(SESSION, self.out.append)
-        self.requests = 1000
-        self.commits: list[int] = []
-        """Numbers of the requests to commit."""
-        self.events: int | None = None
-        """The sequence number of the last event; None before the answer to attaching."""
-        self.subscribed = self.subscriptions = 0
-        self.wrong = ""
-
-    def ask(self, op: str, args: Any) -> None:
-        """A request beside the follower's own."""
-        self.requests += 1
-        self.out.append(ask(self.requests, op, args))
-
-    def received(self, message: Reply) -> None:
-        """Follow the tree and the events."""
-        if isinstance(message, Detached):
-            self.events = None
-            self.ask("attach_session", AttachArgs(SESSION, 0))
-        elif isinstance(message, Event):
-            if message.event is None or (self.events is not None and message.sequence > self.events + 1):
-                self.events = None
-                self.ask("attach_session", AttachArgs(SESSION, 0))
-            elif self.events is not None and message.sequence == self.events + 1:
-                self.events = message.sequence
-        elif isinstance(message, Answer) and isinstance(message.ok, dict) and "events" in message.ok:
-            self.events = message.ok["sequence"]
-        self.follower.received(message)
 
 
 class World:
