@@ -26,7 +26,7 @@ from eukhe.cron.files import Unread
 from eukhe.cron.files import read as read_cron_file
 from eukhe.epochs import NotFound, SessionError, Torn
 from eukhe.epochs import examine as examine_session
-from eukhe.errors import StoreUnknown
+from eukhe.errors import StorageFailed, StoreUnknown
 from eukhe.sessions.errors import LegacyDamaged
 from eukhe.sessions.legacy import LegacyReader
 from eukhe.sessions.listing import list_sessions
@@ -80,7 +80,10 @@ def diagnose(path: str, *, system: System | None = None) -> list[Finding]:
     """All that is wrong with whatever store is at a path, in a fixed order. Raises `StoreUnknown`, and `EukheError`
     where reading fails."""
     used: System = OsSystem() if system is None else system
-    return EXAMINE[kind_of(path)](os.path.normpath(path), used)
+    try:
+        return EXAMINE[kind_of(path)](os.path.normpath(path), used)
+    except OSError as error:
+        raise StorageFailed(str(error.filename or path), "reading", error.strerror or str(error)) from error
 
 
 def cron_file(path: str) -> str:

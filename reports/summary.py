@@ -9,6 +9,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from reports.describe import count
 from simfs.explore.verdict import Verdict
 
 HEAD = f"{'scenario':<25} {'status':<12} {'crash points':>12} {'images':>9} {'seconds':>8}  models"
@@ -28,7 +29,7 @@ def summary(verdicts: Sequence[Verdict], width: int = 80) -> list[str]:
 
 def _line(verdict: Verdict) -> str:
     searched = verdict.searched
-    points = f"{searched.crash_points:,}" if searched.crash_points else f"{searched.executions:,} cases"
+    points = f"{searched.crash_points:,}" if searched.crash_points else count(searched.executions, "case")
     images = f"{searched.distinct_images:,}" if searched.distinct_images else "-"
     name = verdict.scenario if len(verdict.scenario) <= 25 else verdict.scenario[:24] + "…"
     return f"{name:<25} {verdict.status:<12} {points:>12} {images:>9} {searched.seconds:>8.2f}  {_models(verdict)}"
@@ -63,7 +64,8 @@ def line(verdict: Verdict) -> str:
     """One verdict in one line, for a log."""
     searched = verdict.searched
     if searched.crash_points:
-        counts = f"{searched.crash_points:,} crash points, {searched.distinct_images:,} distinct images"
+        points, images = count(searched.crash_points, "crash point"), count(searched.distinct_images, "distinct image")
+        counts = f"{points}, {images}"
     else:
-        counts = f"{searched.executions:,} cases"
+        counts = count(searched.executions, "case")
     return f"{verdict.scenario}: {verdict.status} ({counts}, {searched.seconds:.2f} s)"

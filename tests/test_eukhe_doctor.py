@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable
@@ -253,3 +254,14 @@ def test_a_schedule_that_is_none_is_text() -> None:
 def test_a_copy_goes_nowhere_where_something_is(home: Path, tmp_path: Path) -> None:
     with pytest.raises(StorageExists):
         redact(home, tmp_path)
+
+
+def test_a_directory_that_cannot_be_read_is_told_with_its_name(
+    eukhe: Command, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: str) -> list[str]:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    monkeypatch.setattr("os.listdir", refused)
+    code, _, err = eukhe("doctor", home / "sessions")
+    assert (code, f"{home}/sessions: reading failed (Permission denied)" in err) == (1, True)
