@@ -11,15 +11,15 @@ import stat
 import pytest
 
 from eukhe.cron.store import CronStore
-from eukhe.daemon import background, chores
+from eukhe.daemon import background, chores, protocol, worker
 from eukhe.daemon.arguments import DeleteArgs, ForkArgs, ImportArgs, JobArgs, NewJobArgs, NoArgs
 from eukhe.daemon.errors import DaemonRefused, HomeTooLong
 from eukhe.daemon.links import Lines, LineTooLong, Sending
 from eukhe.daemon.outbox import Outbox
-from eukhe.daemon.protocol import AttachArgs, Ended, Event, SessionArgs, TreeArgs, Update, ask
+from eukhe.daemon.protocol import Answer, AttachArgs, Ended, Event, Refused, SessionArgs, TreeArgs, Update, ask, fault
 from eukhe.daemon.serving import serve
-from eukhe.daemon.supervisor import STARTS_MAX, StartWorker, Supervisor
-from eukhe.storage import read_storage
+from eukhe.daemon.supervisor import STARTS_MAX, EndWorker, Housework, StartWorker, Supervisor
+from eukhe.storage import Storage, put, read_storage
 from eukhe.system import OsSystem
 from tests.test_daemon_processes import CommitArgs, commit_through_daemon, connect, ended, entry, start
 
@@ -183,6 +183,43 @@ def test_a_request_after_the_end_has_begun_is_refused():
     supervisor.stop()
     (effect,) = supervisor.received(1, ask(1, "list_sessions", NoArgs()))
     assert effect.message.error.code == "stopping"
+
+
+def test_a_session_is_deleted_when_its_worker_has_ended_and_gets_no_requests_meanwhile():
+    supervisor = Supervisor(lambda name: True)
+    supervisor.connected(1)
+    (begun, _) = supervisor.received(1, ask(1, "subscribe_state_tree", TreeArgs("one")))
+    assert supervisor.received(1, ask(2, "delete_session", DeleteArgs("one"))) == [EndWorker(begun.worker)]
+    for op, args, code in (("get_state_tree", TreeArgs("one"), "unknown_session"),
+                           ("delete_session", DeleteArgs("one"), "busy")):  # fmt: skip
+        (refused,) = supervisor.received(1, ask(3, op, args))
+        assert refused.message.error.code == code
+    lost, ended_frame, work = supervisor.worker_exited(begun.worker)
+    assert (lost.message.error.code, ended_frame.message) == ("worker_lost", Ended("one"))
+    assert isinstance(work, Housework) and work.request.op == "delete_session"
+    (answer,) = supervisor.done(fault(work.number, Refused("refused", "in use")))
+    assert (answer.message.id, answer.message.error.code) == (2, "refused")
+    assert isinstance(supervisor.received(1, ask(4, "get_state_tree", TreeArgs("one")))[0], StartWorker)
+
+
+def test_many_events_come_in_several_answers_and_too_long_replies_are_refused(tmp_path, monkeypatch):
+    said = []
+    monkeypatch.setattr(worker, "EVENTS_BYTES", 1)
+    with Storage.open(tmp_path / "many") as storage:
+        for number in (1, 2, 3):
+            storage.commit([put({"type": "conversation", "id": number})])
+        serving = worker.Worker("many", storage, "t", lambda to, message: said.append(message), print)
+        for after in (0, 1, 2, 3):
+            serving.received(5, ask(after, "attach_session", AttachArgs("many", after)))
+        assert [(one.ok["sequence"], len(one.ok["events"]), "more" in one.ok) for one in said] == [
+            (1, 1, True), (2, 1, True), (3, 1, False), (3, 0, False),
+        ]  # fmt: skip
+    monkeypatch.setattr(protocol, "REPLY_BYTES_MAX", 100)
+    assert protocol.decode_reply(protocol.fitting(Answer(1, ok="x" * 200))).error.code == "too_long"
+    frames = (Event("one", 3, "x" * 200), Update("one", "t", 1, 2, ["x" * 200]))
+    assert [protocol.decode_reply(protocol.fitting(frame)) for frame in frames] == [
+        Event("one", 3, None), Update("one", "t", 2, 2, []),
+    ]  # fmt: skip
 
 
 def test_an_outbox_tells_of_what_it_dropped_once_there_is_room():

@@ -8,7 +8,7 @@ dropped and need no room here. Source: seed S1, wire, 3.
 
 from __future__ import annotations
 
-from eukhe.daemon.protocol import Detached, Ended, Event, Frame, Update
+from eukhe.daemon.protocol import Detached, Ended, Frame, lost
 
 FRAMES_MAX = 256
 
@@ -28,18 +28,14 @@ class Outbox:
         if self._unread < self._room:
             self._unread += 1
             return [frame]
-        if isinstance(frame, Update):
-            notice: Frame = Update(frame.session, frame.tree, frame.cursor, frame.cursor, [])
-        else:
-            notice = Event(frame.session, frame.sequence, None)
-        self._lost[type(frame), frame.session] = notice
+        self._lost[type(frame), frame.session] = lost(frame)
         return []
 
     def drained(self) -> list[Frame]:
         """The client has read everything that was on its way: what is to be sent now."""
         self._unread = 0
-        lost, self._lost = self._lost, {}
-        return [one for frame in lost.values() for one in self.offer(frame)]
+        owed, self._lost = self._lost, {}
+        return [one for frame in owed.values() for one in self.offer(frame)]
 
     def forget(self, kind: type[Frame], session: str) -> None:
         """Nobody needs to hear of lost frames of this kind: the client begins anew, or has ended it."""

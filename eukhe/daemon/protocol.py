@@ -9,6 +9,7 @@ A client sends requests, each with an id of its own, and gets one answer to each
 | `unsubscribe_state_tree`   | session                     | `{}`                                                    |
 | `get_state_rewind_plan`    | session, tree, cursor       | the plan                                                |
 | `attach_session`           | session, after              | `{"sequence", "events"}`; `session_event` frames follow |
+|                            |                             | (with `"more": true`: ask again after `sequence`)       |
 | `commit`                   | session, changes            | `{"commit"}` when it is durable                         |
 | `get_worker_socket`        | session                     | `{"socket"}`: where the session's worker itself answers |
 | `list_sessions`            |                             | `{"sessions", "skipped"}`                               |
@@ -31,10 +32,20 @@ A worker answers the first six of them and `get_worker_socket`, over its own soc
 | `session_event`     | session, sequence, event             | who has attached                         |
 | `session_ended`     | session                              | them, when the worker has gone           |
 
-Error codes beyond those of the entry protocol: `unknown_session`, `refused` (the store says no), `worker_lost` (the
-worker went before it answered: a commit may have been made or not), `worker_failed` (workers of the session end as soon
-as they begin), `stopped` (the state tree has failed), `busy` (too many requests without an answer), `stale_tree` (the
-cursor belongs to another tree), `out_of_place` (ask elsewhere), `stopping` (the daemon ends).
+Error codes beyond those of the entry protocol:
+
+| code              | what it says                                                              |
+|-------------------|---------------------------------------------------------------------------|
+| `unknown_session` | there is none, or it is being deleted                                     |
+| `refused`         | the store says no                                                         |
+| `worker_lost`     | the worker went before it answered: a commit may have been made or not    |
+| `worker_failed`   | workers of the session end as soon as they begin                          |
+| `stopped`         | the state tree has failed                                                 |
+| `busy`            | too many requests without an answer                                       |
+| `stale_tree`      | the cursor belongs to another tree                                        |
+| `too_long`        | the answer has more bytes than anybody may send                           |
+| `out_of_place`    | ask elsewhere                                                             |
+| `stopping`        | the daemon ends                                                           |
 
 Reading is strict: unknown fields, other types and trailing bytes are refused. Source: seed S1, wire.
 """
@@ -49,7 +60,9 @@ from msgspec import UNSET, Raw, Struct, UnsetType, field
 from eukhe.daemon.arguments import HOUSE_ARGS
 
 MESSAGE_BYTES_MAX = 64 << 20
-"""A line that is longer ends its connection."""
+"""A request that is longer ends its connection."""
+REPLY_BYTES_MAX = 1 << 30
+"""Nobody sends a reply that is longer: `fitting` says what is sent in its place."""
 
 
 class Since(Struct, frozen=True, forbid_unknown_fields=True):
@@ -208,6 +221,24 @@ def decode_reply(line: bytes) -> Reply:
 def encode(message: Request | Reply) -> bytes:
     """A message as its line, with the newline."""
     return _encode(message) + b"\n"
+
+
+def fitting(message: Reply) -> bytes:
+    """A reply as its line; of one that is too long a refusal, or the frame that says that something was lost."""
+    line = encode(message)
+    if len(line) <= REPLY_BYTES_MAX:
+        return line
+    if isinstance(message, Answer):
+        why = f"the answer has {len(line)} bytes, and {REPLY_BYTES_MAX} is the most; read the session's files instead"
+        return encode(fault(message.id, Refused("too_long", why)))
+    return encode(lost(message))
+
+
+def lost(frame: Frame) -> Frame:
+    """What tells a client that it lost a frame and all before it: an empty one beyond its cursor, or a null event."""
+    if isinstance(frame, Update):
+        return Update(frame.session, frame.tree, frame.cursor, frame.cursor, [])
+    return Event(frame.session, frame.sequence, None) if isinstance(frame, Event) else frame
 
 
 def ask(number: int, op: str, args: Struct) -> Request:

@@ -31,7 +31,16 @@ from eukhe.daemon.places import (
     worker_socket_of,
     workers_of,
 )
-from eukhe.daemon.protocol import MESSAGE_BYTES_MAX, Refused, Reply, decode_reply, decode_request, encode, fault
+from eukhe.daemon.protocol import (
+    MESSAGE_BYTES_MAX,
+    REPLY_BYTES_MAX,
+    Refused,
+    Reply,
+    decode_reply,
+    decode_request,
+    encode,
+    fault,
+)
 from eukhe.daemon.supervisor import (
     REQUESTS_MAX,
     Effect,
@@ -194,7 +203,7 @@ class Daemon:
         try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "eukhe.daemon.working", self.home, session, str(worker),
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=MESSAGE_BYTES_MAX,
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=REPLY_BYTES_MAX,
             )  # fmt: skip
         except OSError as error:
             tell(f"{session}: no worker could be started: {error}")

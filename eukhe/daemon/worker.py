@@ -12,7 +12,8 @@ order. Rules:
 4. A frame is said when its records are in the tree. So on the ordered connection to the supervisor, frames before an
    answer are covered by that answer, and those after it go on from there.
 5. Events are the commits, with the commit's number as sequence. Attaching answers those after a given one. A client of
-   the worker itself that does not read them makes nobody wait: `outbox`.
+   the worker itself that does not read them makes nobody wait: `outbox`. Where they are many, an answer has some of
+   them, and live ones come when the client has asked for the last.
 
 Source: seed S1, wire, 1, 2 and 4.
 """
@@ -21,6 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Protocol
+
+import msgspec
 
 from eukhe.daemon.outbox import Outbox
 from eukhe.daemon.protocol import (
@@ -46,6 +49,8 @@ from eukhe.tree.live import LiveStateTree
 from eukhe.tree.records import Record, plain
 from eukhe.tree.state import StateTree
 
+EVENTS_BYTES = 16 << 20
+"""An answer takes events until they have so many bytes."""
 SUPERVISOR = 0
 """The connection to the supervisor; every other one is a client's own."""
 
@@ -141,11 +146,21 @@ class Worker:
         commits = self._log.commits
         if not 0 <= args.after <= len(commits):
             raise Refused("refused", f"there are {len(commits)} events, and none after {args.after}")
+        events: list[Any] = []
+        size = 0
+        for commit in commits[args.after :]:
+            events.append([commit.number, {"changes": commit.changes}])
+            size += len(msgspec.json.encode(commit.changes))
+            if size >= EVENTS_BYTES:
+                break
+        reached = args.after + len(events)
+        if reached < len(commits):
+            self._say(connection, Answer(number, ok={"sequence": reached, "events": events, "more": True}))
+            return
         outbox = self._attached.setdefault(connection, None if connection == SUPERVISOR else Outbox())
         if outbox is not None:
             outbox.forget(Event, self.session)
-        events = [[commit.number, {"changes": commit.changes}] for commit in commits[args.after :]]
-        self._say(connection, Answer(number, ok={"sequence": len(commits), "events": events}))
+        self._say(connection, Answer(number, ok={"sequence": reached, "events": events}))
 
     def _answer_reads(self) -> None:
         ready = [read for read in self._reads if self._live.done(read[0])]

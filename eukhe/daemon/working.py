@@ -21,7 +21,7 @@ from typing import Any
 
 from eukhe.daemon.links import Lines, LineTooLong, Sending
 from eukhe.daemon.places import is_imported, legacy_of, private_sockets, session_of, worker_socket_of
-from eukhe.daemon.protocol import MESSAGE_BYTES_MAX, Refused, Reply, decode_request, encode, fault
+from eukhe.daemon.protocol import MESSAGE_BYTES_MAX, Refused, Reply, decode_request, fault, fitting
 from eukhe.daemon.worker import SUPERVISOR, Worker
 from eukhe.errors import EukheError, StorageFailed
 from eukhe.sessions import import_session
@@ -83,9 +83,9 @@ class Server:
     def say(self, connection: int, message: Reply) -> None:
         """Put a message on its way; it goes out with the next `_flush`."""
         if connection == SUPERVISOR:
-            self._out.add(encode(message))
+            self._out.add(fitting(message))
         elif connection in self._clients:
-            self._clients[connection].out.add(encode(message))
+            self._clients[connection].out.add(fitting(message))
 
     def refuse(self, error: EukheError) -> None:
         """There is no storage: everything that the supervisor asked so far gets that answer."""
