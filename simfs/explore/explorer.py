@@ -14,10 +14,11 @@ from typing import Any
 
 from simfs.disk.models import models_named
 from simfs.errors import UsageError
-from simfs.explore.group import Progress, counterexample, explore_group, for_model, groups, still_does, walk
+from simfs.explore.group import Progress, counterexample, explore_group, for_model, groups, walk
 from simfs.explore.ready import prepare
 from simfs.explore.search import Violation
 from simfs.explore.spec import Spec, spec_of
+from simfs.explore.stale import still_broken, still_does
 from simfs.explore.token import Token, parse
 from simfs.explore.verdict import Counterexample, Searched, Verdict, together
 from simfs.patch import interposed, tripwire
@@ -89,8 +90,9 @@ def replay(token: str | Token, scenario: Any, **options: Any) -> Counterexample:
         raise UsageError(f"a token names one disk model, not {wanted.disk!r}")
     with stage_set(spec):
         ready = prepare(for_model(spec, models[0]))
+        still_does(ready, wanted)
         walked = walk(ready, models[0], wanted.path)
-        still_does(spec, wanted, walked)
+        still_broken(spec, walked)
         violation = Violation(walked.findings[0], wanted.path)
         found = counterexample(ready, models[0], violation, Searched(executions=1, images=1))
         _offer_advice(found, ready.spec)

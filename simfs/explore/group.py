@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 
 from simfs.disk.model import DiskModel
 from simfs.disk.options import faults_of, refusals_of
-from simfs.errors import StaleToken
 from simfs.explore.boot import run_boot
 from simfs.explore.choices import Replayed
 from simfs.explore.cuts import Known
@@ -235,18 +234,3 @@ def counterexample(ready: Ready, model: DiskModel, violation: Violation, searche
 def walk(ready: Ready, model: DiskModel, path: Path) -> Retraced:
     """Retrace one path of a prepared scenario. Raises StaleToken where it does not fit this code."""
     return Retracer(ready.spec, model, ready.attributes, ready.base).walk(path)
-
-
-def still_does(spec: Spec, token: Token, walked: Retraced) -> None:
-    """Raises StaleToken where the scenario does not do what a token recorded, or does and no law is broken any more."""
-    code = fingerprint(walked.first_ops)
-    if token.code and code != token.code:
-        raise StaleToken(
-            f"stale token: {spec.name} does not do what the token recorded (its op journal is {code}, the token's"
-            f" {token.code}). Nothing was judged; run the scenario again for a fresh token."
-        )
-    if not walked.findings:
-        raise StaleToken(
-            f"stale token: no law of {spec.name} is broken on this path any more. The code that recovers or judges"
-            " has changed since; run the scenario again to learn whether it holds everywhere."
-        )

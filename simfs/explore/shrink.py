@@ -29,6 +29,7 @@ from simfs.explore.smaller import Smaller, loss
 from simfs.explore.smaller_boots import SmallerBoots
 from simfs.explore.spec import Spec, spec_of
 from simfs.explore.stage import Before
+from simfs.explore.stale import still_broken, still_does
 from simfs.explore.token import Token
 from simfs.explore.verdict import Counterexample, Crash, Leg, Searched
 
@@ -45,15 +46,16 @@ SHALLOWER_MAX_S = 10.0
 def shrink_token(token: Token, scenario: Any, **options: Any) -> Counterexample:
     """The smallest counterexample that is found from that of a token. Raises what `replay` raises."""
     from simfs.explore.explorer import stage_set  # it makes searches, which come here to shrink
-    from simfs.explore.group import counterexample, for_model, still_does, walk
+    from simfs.explore.group import counterexample, for_model, walk
 
     spec = spec_of(scenario, **options)
     (model,) = models_named(token.disk)
     with stage_set(spec):
         ready = prepare(for_model(spec, model))
+        still_does(ready, token)
         walked = walk(ready, model, token.path)
+        still_broken(spec, walked)
         findings = walked.findings
-        still_does(spec, token, walked)
         small = shrink(ready.spec, model, ready.attributes, ready.base, Violation(findings[0], token.path))
         return counterexample(ready, model, small, Searched(executions=1, images=1))
 

@@ -1,19 +1,21 @@
 """Replay tokens: one run as a short line of text.
 
 `s1~SCENARIO~DISK~CODE~PATH`. SCENARIO is how the command line names it (a catalogue name, module:Class or
-file.py:Class), DISK the model. CODE is a fingerprint of the op journal of the first boot (may be left empty by hand:
-then it is not checked). PATH is one leg for each boot, separated by "/": `plan=schedule@cut.pick`. The plan says who
-is killed and what fails (`plan.py`); nothing and no "=" when nothing is. The schedule lists the answers that were not
-0, as `skip-answer` pairs joined by ",". The cut is how many ops the crash follows, one number for each process where
-several ran, joined by "-"; `w1` after it: the next op of process 1, a write, was in progress. The pick is the
-survivors' numbers; a cut with a bare "." is an instant at which readers look and no power is lost. A leg without "@"
-ran to its end; one that begins with "r" struck recovery. Every part can be edited; a part that fits no run is
-refused, never ignored. """
+file.py:Class), DISK the model. CODE is a fingerprint of the op journal of the first boot: eight digits of the whole,
+then two each of its first 1, 2, 4, 8, ... ops, which say where another run leaves it. It may be cut to eight digits, or
+left empty by hand: then it is not checked. PATH is one leg for each boot, separated by "/": `plan=schedule@cut.pick`.
+The plan says who is killed and what fails (`plan.py`); nothing and no "=" when nothing is. The schedule lists the
+answers that were not 0, as `skip-answer` pairs joined by ",". The cut is how many ops the crash follows, one number for
+each process where several ran, joined by "-"; `w1` after it: the next op of process 1, a write, was in progress. The
+pick is the survivors' numbers; a cut with a bare "." is an instant at which readers look and no power is lost. A leg
+without "@" ran to its end; one that begins with "r" struck recovery. Every part can be edited; a part that fits no run
+is refused, never ignored.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from hashlib import blake2b
 
@@ -23,6 +25,8 @@ from simfs.explore.verdict import Crash, Leg, Path
 from simfs.machine.ops import Op
 
 VERSION = "s1"
+WHOLE = 8
+"""Digits of a fingerprint that stand for all ops."""
 SHOWN_MAX = 60
 """Of a text that is no token, so many characters are shown."""
 _LEG = re.compile(
@@ -95,11 +99,35 @@ def _leg_text(leg: Leg) -> str:
 
 
 def fingerprint(ops: Iterable[Op]) -> str:
-    """Eight hexadecimal digits that stand for what the ops do; call sites are left out, so moving code is no change."""
+    """Hexadecimal digits that stand for what the ops do; call sites are left out, so moving code is no change.
+
+    Eight for all of them, then two each for the first 1, 2, 4, 8, ... of them.
+    """
     hasher = blake2b(digest_size=4)
-    for op in ops:
+    marks, mark = "", 1
+    for number, op in enumerate(ops, 1):
         hasher.update(op_text(op).encode("utf-8", "surrogateescape"))
-    return hasher.hexdigest()
+        if number == mark:
+            marks, mark = marks + hasher.hexdigest()[:2], 2 * mark
+    return hasher.hexdigest() + marks
+
+
+def departure(recorded: str, ops: Sequence[Op]) -> range | None:
+    """Where ops leave what a fingerprint was made of: the first one that is not as recorded is among these numbers of
+    ops, counted from 0; None where they do not leave it. Where ops are missing, the last number is that of none."""
+    made = fingerprint(ops)
+    if made[: len(recorded)] == recorded and (len(recorded) == WHOLE or len(made) == len(recorded)):
+        return None
+    if len(recorded) == WHOLE:
+        return range(max(1, len(ops)))
+    same = 0
+    for power in range(max(len(recorded), len(made))):
+        at = WHOLE + 2 * power
+        pieces = (recorded[at : at + 2], made[at : at + 2])
+        if pieces[0] != pieces[1] or not pieces[0]:
+            return range(same, max(same + 1, min(2**power, len(ops))))
+        same = 2**power
+    return range(same, max(same + 1, len(ops)))
 
 
 def difference(one: Op, other: Op) -> str:
