@@ -10,6 +10,7 @@ names.
 from __future__ import annotations
 
 import os
+import sys
 import textwrap
 from collections.abc import Callable
 from itertools import product
@@ -58,6 +59,8 @@ def explain_image(
     unfinished: dict[str, list[str]] = {}
     try:
         for stage, model in product(STAGES, MODELS):
+            if model == MODELS[0]:
+                print(f"looking for {stage.words} ...", file=sys.stderr, flush=True)
             verdict = search(damage, model, stage, budget)
             searched = searched + verdict.searched
             if verdict.counterexample is not None:

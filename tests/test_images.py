@@ -97,7 +97,8 @@ def test_a_damaged_log_is_explained_by_the_kindest_model_that_leaves_it(
 
 def test_a_token_of_an_explanation_is_replayed(command: Command, log: Path) -> None:
     cut(log / "main.jsonl", 3)
-    _, out, _ = command("explain-image", str(log))
+    _, out, err = command("explain-image", str(log))
+    assert err == "looking for one power loss ...\n"
     code, again, _ = command("replay", out.split("simfs replay ")[1].split()[0])
     assert code == 1
     assert "read without an error; torn" in again
