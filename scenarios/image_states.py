@@ -19,6 +19,10 @@ from eukhe.staging.rules import is_leftover_name, is_session_name, leftover_of_l
 _LOG, _BASELINE = re.compile(r"^(\d+)\.jsonl$"), re.compile(r"^(\d+)\.baseline\.json$")
 
 
+BEGUN = ("true", "false", "null", "-", ".", "e+", "e-")
+"""What a document may stop in, besides a string."""
+
+
 def files_of(directory: str) -> dict[str, bytes]:
     """The bytes of each file of a flat directory."""
     found = {}
@@ -142,7 +146,9 @@ def document_state(data: bytes) -> str:
     except JSONDecodeError as error:
         if error.msg == "Extra data":
             return "glued"
-        stopped = error.pos >= len(data.decode().rstrip()) or error.msg.startswith("Unterminated string")
+        rest = data.decode()[error.pos :].rstrip()
+        inside = error.msg.startswith("Unterminated") or (error.msg.startswith("Invalid \\") and '"' not in rest)
+        stopped = inside or any(word.startswith(rest) for word in BEGUN)
         return "torn" if stopped else "garbled"
     except UnicodeDecodeError as error:
         return "torn" if error.reason == "unexpected end of data" else "garbled"

@@ -207,7 +207,10 @@ def test_the_state_of_a_file_is_one_word(data: bytes, state: str) -> None:
         (b'{"jobs": [\n', "torn"),
         (b'{"jobs": [{"id": "on', "torn"),
         ('{"jobs": "é'.encode()[:-1], "torn"),
-        (b'{"jobs": tr', "garbled"),
+        (b'{"jobs": tr', "torn"),
+        (b'{"jobs": tr]', "garbled"),
+        (b'{"jobs": -', "torn"),
+        (b'{"jobs": [1,\n', "torn"),
         (b'{"jobs": []}\0', "nul-tail"),
         (b'{"jobs": \0}\n', "nul-inside"),
         (b"{}{}", "glued"),
@@ -216,6 +219,12 @@ def test_the_state_of_a_file_is_one_word(data: bytes, state: str) -> None:
 )
 def test_the_state_of_a_document_is_one_word(data: bytes, state: str) -> None:
     assert document_state(data) == state
+
+
+def test_every_beginning_of_a_document_is_torn() -> None:
+    whole = b'{"a": [true, null, -1.5, {"b": "c\\u00e9\\n"}], "d": false}'
+    assert document_state(whole) == "whole"
+    assert {end: state for end in range(1, len(whole)) if (state := document_state(whole[:end])) != "torn"} == {}
 
 
 def test_a_damage_is_made_again_from_its_slug(log: Path, session: Path) -> None:
