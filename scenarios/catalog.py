@@ -49,7 +49,7 @@ from scenarios.suites.state import state_suite
 from scenarios.suites.storage import Wrap, as_it_is
 from scenarios.suites.tree import entry_suite as tree_entry_suite
 from scenarios.suites.tree import tree_suite
-from scenarios.suites.wire import WIRE
+from scenarios.suites.wire import LARGER, WIRE
 from simfs.errors import UsageError
 from simfs.explore.scenario import Scenario
 
@@ -140,6 +140,7 @@ def wire_suite(wrap: Wrap = as_it_is) -> tuple[Entry, ...]:
     """The suite of the wire; `wrap` is what a mutant puts between the machine and the worker's storage."""
     return (
         WIRE,
+        LARGER,
         Family(
             "wire_stored",
             "Supervisor, clients, a worker with a real log, in each state before an open or a commit; the power goes.",

@@ -47,7 +47,7 @@ SLOW = frozenset({
     "epochs_two_creators", "tree_core_four", "cron_updates", "cron_bridge_calls", "cron_two_jobs", "cron_bridge",
     "cron_jumps", "cron_restart", "cron_three", "staging_together", "staging_together_elsewhere", "staging_clock",
     "staging_long_build", "staging_two_sweeps", "staging_ways_out", "staging_three_publishers", "listing_delete",
-    "listing_reader", "wire_stored", "wire_killed",
+    "listing_reader", "wire_larger", "wire_stored", "wire_killed",
 })  # fmt: skip
 """What is tried on every disk model only when all that is quick has noticed nothing."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from hashlib import blake2b
 
 from eukhe.tree.journal import Journal
 from scenarios.checks import Case, Check, Question
@@ -28,13 +29,17 @@ WORLDS: dict[str, Callable[[], World]] = {
     "a close": partial(World, (("commit", "commit"), ("subscribe", "close"))),
     "events": partial(World, (("attach", "commit", "commit"), ("subscribe",))),
     "events of a killed worker": partial(World, (("attach",), ("commit", "commit")), kills=1),
+    "two followers and a killed worker": partial(World, (("commit", "commit", "subscribe"), ("subscribe",)), kills=1),
+    "two followers that commit and a killed worker": partial(World, (("commit", "subscribe"),) * 2, kills=1),
+    "two killed workers": partial(World, (("commit", "commit"), ("subscribe",)), kills=2),
+    "a slow client and a killed worker": partial(World, (("commit", "commit"), ("subscribe",)), kills=1, room=1),
 }
 
 
 def visit(make: Callable[[], World], judge: Judge) -> Iterator[Case]:
-    """Every state of a world."""
+    """Every state of a world. Visited ones are known by a digest of 128 bits."""
     first = make().frozen()
-    seen, waiting = {first}, [(first, "")]
+    seen, waiting = {_digest(first)}, [(first, "")]
     while waiting:
         state, path = waiting.pop()
         world = World.thawed(state)
@@ -49,9 +54,14 @@ def visit(make: Callable[[], World], judge: Judge) -> Iterator[Case]:
                 yield told, f"a machine raises {type(error).__name__}: {error}"
                 continue
             frozen = after.frozen()
-            if frozen not in seen:
-                seen.add(frozen)
+            digest = _digest(frozen)
+            if digest not in seen:
+                seen.add(digest)
                 waiting.append((frozen, told))
+
+
+def _digest(frozen: bytes) -> bytes:
+    return blake2b(frozen, digest_size=16).digest()
 
 
 def _nodes(journal: Journal) -> list[tuple[int, int, bytes]]:
@@ -134,5 +144,18 @@ WIRE = Check(
         ),
         Question(laws.WIRE_LOSS_RESUBSCRIBES, _cases(loss_resubscribes, "a slow client")),
         Question(laws.WIRE_RESTART_NEW_SNAPSHOT, _cases(new_snapshot, "a killed worker")),
+    ),
+)
+
+LARGER = Check(
+    "wire_larger",
+    "The same with more at once: two followers and a killed worker, two killed workers, a slow client with one.",
+    (
+        Question(laws.WIRE_LOSS_RESUBSCRIBES, _cases(loss_resubscribes, "a slow client and a killed worker")),
+        Question(laws.WIRE_NO_GAP_NO_REPEAT, _cases(no_gap_no_repeat, "two killed workers")),
+        Question(
+            laws.WIRE_RESTART_NEW_SNAPSHOT,
+            _cases(new_snapshot, "two followers and a killed worker", "two followers that commit and a killed worker"),
+        ),
     ),
 )
