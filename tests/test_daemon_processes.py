@@ -109,6 +109,22 @@ def test_a_killed_worker_loses_nothing_and_followers_go_on_with_the_next_one(hom
     assert len(read_storage(f"{home}/sessions/one").commits) == 3
 
 
+def test_a_client_that_does_not_read_makes_nobody_wait_and_ends_at_the_live_tree(home, daemon):
+    commits, kind = 400, "x" * 30_000
+    with connect(home) as watching, connect(home) as committing:
+        follower = Follower("one", watching.send)
+        follower.subscribe()
+        followed_to(watching, follower, 1)
+        again = []
+        follower.subscribe = lambda: (again.append(follower.cursor), Follower.subscribe(follower))
+        for number in range(1, commits + 1):
+            change = put({"type": "entry", "id": number, "conversation": 1, "kind": kind})
+            assert committing.call(ask(number, "commit", CommitArgs("one", [change])))["commit"] == number + 1
+        followed_to(watching, follower, commits + 1)
+        assert len(again) == 1 and 1 < again[0] < commits
+        assert len(list(follower.journal.snapshot_at(follower.journal.cursor))) == commits + 1
+
+
 def test_events_are_replayed_from_a_sequence_number_and_then_come_live(home, daemon):
     with connect(home) as connection:
         told = connection.call(ask(1, "attach_session", AttachArgs("one", 0)))
