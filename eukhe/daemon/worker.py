@@ -82,9 +82,7 @@ class Worker:
         self.tree = tree
         self._log = log
         self._say = say
-        self._live = LiveStateTree(session, tree, log.take_history(), self._added, log_line)
-        self._subscribed = False
-        """Whether the supervisor ever had a subscriber of this tree."""
+        self._live = LiveStateTree(session, tree, log.take_history(), None, log_line)
         self._reads: list[tuple[int, int, Request]] = []
         """(ticket, connection, request) of the questions that wait for the tree."""
         self._attached: dict[int, Outbox | None] = {}
@@ -104,7 +102,8 @@ class Worker:
             elif isinstance(args, AttachArgs):
                 self._attach(connection, request.id, args)
             elif isinstance(args, TreeArgs | PlanArgs):
-                self._subscribed |= request.op == "subscribe_state_tree"
+                if request.op == "subscribe_state_tree":
+                    self._live.listen(self._added)
                 self._reads.append((self._live.reading(), connection, request))
                 self._answer_reads()
             elif isinstance(args, SessionArgs) and request.op == "get_worker_socket":
@@ -189,7 +188,5 @@ class Worker:
         return {"tree": state.tree, "cursor": state.cursor, "nodes": nodes}
 
     def _added(self, before: int, records: list[Record]) -> None:
-        if not self._subscribed:
-            return
         told = [plain(record) for record in records]
         self._say(SUPERVISOR, Update(self.session, self.tree, before, before + len(told), told))

@@ -29,9 +29,12 @@ Added = Callable[[int, list[Record]], None]
 
 
 class LiveStateTree:
-    """One session's live tree. `added` hears of each live commit's records, `log` of each `StateError`."""
+    """One session's live tree. `added` hears of each live commit's records, `log` of each `StateError`; without
+    `added` nobody does, and the records need not be gathered, until `listen`."""
 
-    def __init__(self, path: str, tree: str, history: CommitHistory, added: Added, log: Callable[[str], None]) -> None:
+    def __init__(
+        self, path: str, tree: str, history: CommitHistory, added: Added | None, log: Callable[[str], None]
+    ) -> None:
         self._state = StateTree(path, tree)
         self._history: CommitHistory | None = history
         self._place = -1
@@ -55,6 +58,10 @@ class LiveStateTree:
         self._published += 1
         self._queue.append(commit)
         return True
+
+    def listen(self, added: Added) -> None:
+        """From now on `added` hears of the records of each live commit."""
+        self._added = added
 
     def step(self) -> bool:
         """Do one commit's worth of work; False when there is none."""
@@ -88,7 +95,7 @@ class LiveStateTree:
         if self._history is None:
             commit = self._queue.popleft()
             before = self._state.cursor
-            if self._follow(commit):
+            if self._follow(commit) and self._added is not None:
                 self._added(before, self._state.records_since(before))
             self._recorded += 1
         elif self._place < 0:

@@ -127,11 +127,15 @@ class _Draft:
 
     def settle(self) -> list[TreeRecord]:
         """The records of the commit, in an order in which each finds its parent. Raises `StateError`."""
-        for place, task in _puts(self.commit, "task"):
+        tasks = _puts(self.commit, "task")
+        for place, task in tasks:
             known = self.tasks.setdefault(task["id"], self._task(task["id"]) or task["conversation"])
             if known != task["conversation"]:
                 self._fail(place, f"task {task['id']} belongs to conversation {known} and cannot move")
-        waiting = _without_early_states(self.commit)
+        waiting = [*enumerate(self.commit.changes)]
+        if tasks:
+            early = _early_states(tasks)
+            waiting = [(place, change) for place, change in waiting if place not in early]
         while waiting:
             still = [(place, change) for place, change in waiting if not self._apply(place, change)]
             if len(still) == len(waiting):
@@ -208,15 +212,10 @@ def _puts(commit: Commit, kind: str) -> list[tuple[int, Record]]:
     ]
 
 
-def _without_early_states(commit: Commit) -> list[tuple[int, dict[str, Any]]]:
-    """The changes with their places; of a task that ends here, only the states in which it has ended."""
-    ended = {task["id"] for _, task in _puts(commit, "task") if task.get("state") in TERMINAL_STATES}
-    early = {
-        place
-        for place, task in _puts(commit, "task")
-        if task["id"] in ended and task.get("state") not in TERMINAL_STATES
-    }
-    return [(place, change) for place, change in enumerate(commit.changes) if place not in early]
+def _early_states(tasks: list[tuple[int, Record]]) -> set[int]:
+    """Of tasks that end in a commit, the places of the states in which they have not ended."""
+    ended = {task["id"] for _, task in tasks if task.get("state") in TERMINAL_STATES}
+    return {place for place, task in tasks if task["id"] in ended and task.get("state") not in TERMINAL_STATES}
 
 
 def _words(key: NodeKey) -> str:

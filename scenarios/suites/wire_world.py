@@ -78,6 +78,8 @@ class World:
         self.noted: set[int] = set()
         """Who is subscribed, by what the supervisor was told."""
         self.broken = ""
+        self.listening = False
+        """Whether the worker's tree has a listener; kept while the world is frozen."""
         for client in self.clients:
             self.supervisor.connected(client.number)
 
@@ -103,15 +105,19 @@ class World:
     def _detach(self) -> None:
         for client in self.clients:
             client.follower._send = _nobody
+        self.listening = False
         if self.worker is not None:
-            self.worker._log, self.worker._say, self.worker._live._added = None, None, None  # type: ignore[assignment]
+            self.worker._log, self.worker._say = None, None  # type: ignore[assignment]
+            self.listening = self.worker._live._added is not None
+            self.worker._live._added = None
             self.trees[self.worker.tree] = None
 
     def _attach(self) -> None:
         for client in self.clients:
             client.follower._send = client.out.append
         if self.worker is not None:
-            self.worker._log, self.worker._say, self.worker._live._added = self.log, self.say, self.worker._added
+            self.worker._log, self.worker._say = self.log, self.say
+            self.worker._live._added = self.worker._added if self.listening else None
             self.trees[self.worker.tree] = self.worker._live._state
 
     def moves(self) -> list[Move]:
