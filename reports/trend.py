@@ -11,9 +11,9 @@ from typing import Any
 
 Value = dict[str, Any]
 
-WIDTH, HEIGHT, LEFT, BOTTOM = 720, 190, 8, 34
+WIDTH, HEIGHT, LEFT, BOTTOM = 420, 150, 6, 24
 """Of a chart, in units of its view box."""
-BAR_MAX = 46
+BAR_MAX = 36
 SUMS = ("histories", "states", "new", "classes")
 
 
@@ -65,7 +65,7 @@ def chart(title: str, rows: list[Value], series: list[tuple[str, str]]) -> Value
     for at, row in enumerate(rows):
         x, top = LEFT + step * at + (step - width) / 2, float(HEIGHT - BOTTOM)
         for name, kind in series:
-            height = (HEIGHT - BOTTOM - 22) * row[name] / most if most else 0.0
+            height = (HEIGHT - BOTTOM - 18) * row[name] / most if most else 0.0
             if height:
                 top -= height
                 bars.append(_bar(x, top, width, max(height, 1.5), kind, f"{row['day']}: {row[name]:,} {name}"))
