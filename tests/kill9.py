@@ -56,27 +56,38 @@ def commit_for_ever(place: str, tell: Callable[[str], None]) -> None:
 
 
 def say_for_ever(place: str, tell: Callable[[str], None], name: str) -> None:
-    """A writer of the session: some texts are long, and now and then it compacts."""
-    with open_session(place) as session:
-        number = 0
-        while True:
-            number += 1
-            text = f"{name}.{number}." + "x" * (12_000 if number % 4 == 0 else 20)
-            session.append(User(text))
-            tell(text.rstrip("x"))
-            if number % 5 == 3:
-                session.compact(f"by {name}", {"by": name})
+    """A writer of the session: some texts are long, and now and then it compacts. Where the other one was killed in
+    the middle of a line it is told so, has written nothing, and opens again."""
+    number = 0
+    while True:
+        with open_session(place) as session:
+            try:
+                while True:
+                    text = f"{name}.{number + 1}." + "x" * (12_000 if number % 4 == 3 else 20)
+                    session.append(User(text))
+                    number += 1
+                    tell(text.rstrip("x"))
+                    if number % 5 == 3:
+                        session.compact(f"by {name}", {"by": name})
+            except Torn:
+                continue
 
 
 def open_session(place: str) -> Session:
-    """A real open; a torn last line is cut first, and a compaction that stopped half-way is ended."""
-    try:
-        session = Session.open(place, "one")
-    except Torn:
-        repair(f"{place}/epochs/one")
-        session = Session.open(place, "one")
-    session.resume_compaction()
-    return session
+    """A real open; a torn last line is cut first, and a compaction that stopped half-way is ended. Another writer may
+    be killed in the middle of a line between the two: as often as that happens."""
+    while True:
+        try:
+            session = Session.open(place, "one")
+        except Torn:
+            repair(f"{place}/epochs/one")
+            continue
+        try:
+            session.resume_compaction()
+        except Torn:
+            session.close()
+            continue
+        return session
 
 
 @dataclass

@@ -7,6 +7,7 @@ Where a law is checked, and which mutants it kills, is asked of the suites: a la
 from __future__ import annotations
 
 from scenarios.laws import (
+    corpus,
     cron,
     epochs,
     listing,
@@ -22,7 +23,7 @@ from scenarios.laws import (
 from simfs.explore.law import Law
 
 _STORES = (
-    tree, tree_entry, state_tree, wire, log, log_entry, staging, staging_entry, listing, cron, epochs,
+    tree, tree_entry, state_tree, wire, log, log_entry, staging, staging_entry, listing, cron, epochs, corpus,
 )  # fmt: skip
 
 

@@ -20,17 +20,12 @@ import simfs
 from scenarios.entries import Entry as Listed
 from scenarios.entries import One
 from scenarios.fuzz.corpus import Corpus, Entry
+from scenarios.laws.corpus import CORPUS_KEEPS, CORPUS_WHOLE
 from scenarios.suites.storage import Wrap, as_it_is
-from simfs.explore.law import Law
 from simfs.machine.faults import Errno, Short
 
 PLACE = "/home/nights/corpus"
 CLAIMED = ("scc", "synced-only", "prefix", "ext4")
-
-CORPUS_KEEPS = Law(
-    "corpus_keeps", "An entry whose add has returned is in the corpus after every power loss, until it is removed."
-)
-CORPUS_WHOLE = Law("corpus_whole", "Every entry that is listed is whole, was added by somebody, and is listed once.")
 
 
 def entry(number: int) -> Entry:

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 
 import simfs
 from eukhe.errors import StorageError, StorageExists, StorageFailed
@@ -91,7 +92,7 @@ class StagingTogether(PublishScenario):
     name = "staging_together"
     kills = 1
     preemptions: int | None = None
-    disk = ("prefix",)
+    disk: str | Sequence[str] = ("prefix",)
 
     @simfs.process
     def ann(self, m: simfs.Handle) -> None:
