@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -23,6 +24,8 @@ VERSION = 1
 KIND = "simfs-corpus"
 SUFFIX = ".json"
 READ_BYTES = 1 << 20
+TARGET_MAX = 80
+"""Characters of the target in a file's name, its last ones."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,8 +46,9 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """The file's name: the target, and the digest of the bytes."""
-        return f"{self.target}.{digest(self.as_bytes())}{SUFFIX}"
+        """The file's name: the target, with what no name may hold as "-", and the digest of the bytes."""
+        target = re.sub(r"[^A-Za-z0-9_.-]", "-", self.target)[-TARGET_MAX:].lstrip(".-")
+        return f"{target}.{digest(self.as_bytes())}{SUFFIX}"
 
 
 @dataclass(slots=True)
