@@ -45,6 +45,7 @@ from scenarios.suites import (
     wire_stored,
 )
 from scenarios.suites.fuzz_corpus import corpus_suite
+from scenarios.suites.growing import GROWING
 from scenarios.suites.state import state_suite
 from scenarios.suites.storage import Wrap, as_it_is
 from scenarios.suites.tree import entry_suite as tree_entry_suite
@@ -70,6 +71,7 @@ def scenarios() -> Sequence[Entry]:
         *wire_suite(),
         *staging_suite(),
         *corpus_suite(),
+        *GROWING,
         *programs(),
         *reported_suite(),
     )

@@ -22,7 +22,7 @@ import typer
 from reports import artifact
 from reports.outcomes import outcome_lines
 from reports.summary import summary
-from scenarios import cli_counterexample, cli_fuzz, cli_images, resolve
+from scenarios import cli_counterexample, cli_fuzz, cli_images, cli_record, resolve
 from scenarios.catalog import catalogue, where_judged
 from scenarios.entries import Ask, Entry
 from scenarios.fuzz.planted import asked_for, planting
@@ -111,16 +111,27 @@ def run(
     seed: Seed = None,
     law: Annotated[list[str] | None, typer.Option(help="Judge only this law (may be given again).")] = None,
     mutants: Annotated[bool, typer.Option("--mutants", help="Then break the stores: which law notices?")] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes of this host that share each search.", metavar="N")] = 1,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes of this host that share each search.", metavar="N")
+    ] = None,
     as_json: Json = False,
     report: Report = None,
     junit: Junit = None,
     github: Github = False,
+    exhaustive: Annotated[bool, typer.Option("--exhaustive", help="With --states: worlds that grow.")] = False,
+    states: Annotated[
+        int | None, typer.Option(min=1, help="Go on until so many distinct crash states were judged.", metavar="N")
+    ] = None,
 ) -> None:
     """Search scenarios, all of them when none is named, and end with a table."""
     places = Places(report, junit, github)
+    if exhaustive or states is not None:
+        if not exhaustive or states is None or mutants or places.wanted:
+            raise UsageError("write --exhaustive --states N, with names, --disk, --budget, --jobs or --json at most")
+        wanted = Ask(_models(disk), seconds(budget) if budget is not None else None, seed, tuple(law or ()))
+        raise typer.Exit(cli_record.run_record(names or (), states, jobs, wanted, as_json))
     check_places(places)
-    ask = Ask(_models(disk), seconds(budget) if budget is not None else None, seed, tuple(law or ()), jobs=jobs)
+    ask = Ask(_models(disk), seconds(budget) if budget is not None else None, seed, tuple(law or ()), jobs=jobs or 1)
     _check_laws(ask)
     entries: list[Entry] = []
     for name in names or ():

@@ -60,26 +60,15 @@ class CronUpdates(CronScenario):
             assert waits or on_record, f"the occurrence of {job.id} has passed without a record"
 
 
-class CronFirst(CronScenario):
-    """The first job of a home that is not there yet; the store makes what it needs."""
+class CronAdding(CronScenario):
+    """Jobs are added to a home; none is due yet. The laws of what was added."""
 
-    name = "cron_first"
     kinds = ()
 
     def setup(self, m: simfs.Handle) -> None:
         """A home directory of the user, and nothing in it."""
         m.system.mkdir("/home")
         m.system.mkdir("/home/me")
-
-    @simfs.process
-    def adder(self, m: simfs.Handle) -> None:
-        self.store(m).create("in 1h", "run", job_id="first")
-        m.ack("first")
-
-    @simfs.process
-    def other(self, m: simfs.Handle) -> None:
-        self.store(m).create("in 1h", "run", job_id="second")
-        m.ack("second")
 
     def recovered(self, m: simfs.Handle) -> Listing:
         """Nothing has ever run, and there may be no directory."""
@@ -94,6 +83,22 @@ class CronFirst(CronScenario):
     @simfs.law(cron.CRON_ACCOUNTED)
     def each_occurrence_is_on_record(self, m: simfs.Handle) -> None:
         assert all(job.next_run_at is not None for job in self.recovered(m).jobs)
+
+
+class CronFirst(CronAdding):
+    """The first job of a home that is not there yet; the store makes what it needs."""
+
+    name = "cron_first"
+
+    @simfs.process
+    def adder(self, m: simfs.Handle) -> None:
+        self.store(m).create("in 1h", "run", job_id="first")
+        m.ack("first")
+
+    @simfs.process
+    def other(self, m: simfs.Handle) -> None:
+        self.store(m).create("in 1h", "run", job_id="second")
+        m.ack("second")
 
 
 class CronNewHome(CronFirst):

@@ -38,6 +38,8 @@ class CorpusScenario(simfs.Scenario):
 
     interpose = False
     disk = CLAIMED
+    numbers = range(4)
+    """Who may have been added."""
     wrap: Wrap
 
     def __init__(self, wrap: Wrap = as_it_is) -> None:
@@ -69,7 +71,7 @@ class CorpusScenario(simfs.Scenario):
         found, skipped = self.corpus(m).entries()
         assert not skipped, f"listed and damaged: {skipped[0]}" if skipped else ""
         assert len(set(found)) == len(found), "an entry is listed twice"
-        assert set(found) <= {entry(n) for n in range(4)}, "an entry is listed that nobody added"
+        assert set(found) <= {entry(n) for n in self.numbers}, "an entry is listed that nobody added"
 
 
 class CorpusShared(CorpusScenario):

@@ -14,7 +14,7 @@ from typing import Any
 
 from simfs.disk.models import models_named
 from simfs.errors import UsageError
-from simfs.explore.group import Progress, counterexample, explore_group, for_model, groups, walk
+from simfs.explore.group import Met, Progress, counterexample, explore_group, for_model, groups, walk
 from simfs.explore.ready import prepare
 from simfs.explore.search import Violation
 from simfs.explore.spec import Spec, spec_of
@@ -40,7 +40,9 @@ def stage_set(spec: Spec) -> Iterator[None]:
                 spec.isolation = None
 
 
-def explore(scenario: Any, *, progress: Progress | None = None, jobs: int = 1, **options: Any) -> Verdict:
+def explore(
+    scenario: Any, *, progress: Progress | None = None, jobs: int = 1, met: Met | None = None, **options: Any
+) -> Verdict:
     """Search a scenario and answer what was found; never raises on a broken law.
 
     Options are those of a `Scenario`'s attributes, and override them: `disk` (a name, a list of names, or "all"),
@@ -48,6 +50,7 @@ def explore(scenario: Any, *, progress: Progress | None = None, jobs: int = 1, *
     `preemptions`, `strategy`, `budget` (seconds of real time), `seed`, `interpose`, `isolate`, `steps_max`, `lazy`.
 
     `jobs` is how many processes of this host share the search: the verdict and its counterexample are those of one.
+    `met` is told, for each model, the digests of the distinct images, for counting over several explorations.
 
     Raises UsageError for a scenario or option that is not one, SetupFailed when setup raises, and
     `simfs.machine.errors.NotSimulated` when the code under test left what is simulated.
@@ -57,7 +60,7 @@ def explore(scenario: Any, *, progress: Progress | None = None, jobs: int = 1, *
     found: dict[str, Verdict] = {}
     with stage_set(spec):
         for wanted, members in groups(spec, models):
-            for verdict in explore_group(prepare(wanted), members, progress, jobs):
+            for verdict in explore_group(prepare(wanted), members, progress, jobs, met):
                 found[verdict.disk] = verdict
                 _offer_advice(verdict.counterexample, wanted)
     return together([found[model.name] for model in models])

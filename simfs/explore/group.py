@@ -30,6 +30,8 @@ from simfs.explore.verdict import Counterexample, Path, Searched, Verdict
 from simfs.machine.ops import Op
 
 Progress = Callable[[Searched], None]
+Met = Callable[[frozenset[int]], None]
+"""Told, once for each model, the digests of all images that were met."""
 
 
 @dataclass(slots=True)
@@ -73,7 +75,7 @@ def groups(spec: Spec, models: Sequence[DiskModel]) -> list[tuple[Spec, list[Dis
 
 
 def explore_group(
-    ready: Ready, models: Sequence[DiskModel], progress: Progress | None, jobs: int = 1
+    ready: Ready, models: Sequence[DiskModel], progress: Progress | None, jobs: int = 1, met: Met | None = None
 ) -> list[Verdict]:
     """Search a prepared scenario on models that share runs, with `jobs` processes; one verdict for each model."""
     started = time.monotonic()
@@ -99,6 +101,8 @@ def explore_group(
     for lane in lanes:
         lane.search.close(runs, lane.known)
         lane.search.finish()
+        if met is not None:
+            met(lane.search.digests)
     return [_verdict(ready, lane, started) for lane in lanes]
 
 
