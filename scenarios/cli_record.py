@@ -40,7 +40,7 @@ def choose(names: Sequence[str]) -> list[Growing]:
 
 def table(found: Record) -> list[str]:
     """A line for each series and the sums, and in words what was reached."""
-    rows = [("", *_COLUMNS)]
+    rows: list[tuple[str, ...]] = [("", *_COLUMNS)]
     for name, one in found.series.items():
         counts = one.searched
         rows.append((

@@ -163,7 +163,5 @@ def _in_order(
                 name, future = waiting.pop(0)
                 yield name, future.result()
         finally:
-            for _, future in waiting:
-                future.cancel()
             for process in list((pool._processes or {}).values()):
                 process.terminate()

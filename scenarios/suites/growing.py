@@ -2,8 +2,8 @@
 
 World `n` of a store begins with what some acknowledged changes have left, durably, `n` of them where no more is said,
 and makes one change more: the power may go at any call and at any byte of it. Texts hold `n`. So no two worlds leave
-the same disks. The changes are long on purpose: here it is numbers that count, and each torn byte is a disk of its own. The
-small worlds in which processes meet, die and see calls fail are the suites themselves.
+the same disks. The changes are long on purpose: here it is numbers that count, and each torn byte is a disk of its
+own. The small worlds in which processes meet, die and see calls fail are the suites themselves.
 
 | worlds | the change |
 |---|---|
