@@ -105,7 +105,7 @@ def finish(night: Night, asked: Asked, places: Places) -> int:
         return 3
     if night.new_failures:
         return 1
-    return 0 if night.alarm and night.ended == "the budget ended" else 3
+    return 0 if night.alarm and night.judged and night.ended == "the budget ended" else 3
 
 
 def closing_lines(night: Night, record: dict[str, Any]) -> list[str]:

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from eukhe.system import OsSystem, System
+from simfs.disk.models import models_named
+from simfs.errors import UsageError
 
 VERSION = 1
 KIND = "simfs-corpus"
@@ -191,6 +193,11 @@ def decoded(name: str, data: bytes) -> Entry:
     if not name.endswith(f".{digest(data)}{SUFFIX}"):
         raise Skipped("damaged: its bytes are not those that its name says")
     try:
-        return Entry(value["target"], value["disk"], tuple(map(int, value["choices"])), value["law"])
-    except (KeyError, TypeError, ValueError) as error:
+        entry = Entry(value["target"], value["disk"], tuple(map(int, value["choices"])), value["law"])
+        models_named(entry.disk)
+    except (KeyError, TypeError, ValueError, UsageError) as error:
         raise Skipped(f"damaged: {error}") from None
+    texts = all(isinstance(text, str) for text in (entry.target, entry.disk, entry.law))
+    if not texts or min(entry.choices, default=0) < 0:
+        raise Skipped("damaged: names are texts, and choices are counted from 0")
+    return entry

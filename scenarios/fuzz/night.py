@@ -30,6 +30,8 @@ PARENTS_MAX = 24
 """Lists that a unit is given to start from."""
 REPLAYED_TOGETHER = 40
 CANARY_S = 60.0
+GRACE_S = 20.0
+"""How long units that are out may go on when the time is up."""
 Tell = Callable[[str], None]
 
 
@@ -82,6 +84,8 @@ class Night:
     tally: Tally = field(default_factory=Tally)
     started: str = ""
     ended: str = "the budget ended"
+    judged: bool = True
+    """Whether every unit could be."""
     alarm: bool = False
     seconds: float = 0.0
     skipped: list[str] = field(default_factory=list)
@@ -107,6 +111,8 @@ class Night:
                 self.ended = "the canary was not found"
         except KeyboardInterrupt:
             self.ended = "interrupted"
+            for result in results_of(self.workers, 0.0) if self.alarm else ():
+                self._take(result, result.unit.replay)
         except ConnectionError as error:
             self.ended = f"the workers went away: {error}"
         finally:
@@ -181,16 +187,21 @@ class Night:
                     self._complain(f"the corpus cannot be pruned: {error.strerror}")
 
     def _draw(self, started: float) -> None:
-        """Units until the time is up."""
+        """Units until the time is up; those that are out then may still end, for a failure may be being shrunk."""
         out = 0
         while True:
             left = self.wish.budget_s - (time.monotonic() - started)
             if left <= 0 or (self.wish.stop_at_first and self._all_found()):
-                return
+                break
             while self.workers.room > 0:
                 self.workers.give(self._next(), min(left, 20 * UNIT_S))
                 out += 1
             for result in results_of(self.workers, min(left, 1.0)):
+                out -= 1
+                self._take(result)
+        grace = time.monotonic() + GRACE_S
+        while out and time.monotonic() < grace:
+            for result in results_of(self.workers, 1.0):
                 out -= 1
                 self._take(result)
 
@@ -217,6 +228,9 @@ class Night:
     def _take(self, result: Result, replayed: bool = False) -> None:
         """What a unit showed."""
         unit = result.unit
+        if result.trouble:
+            self.judged = False
+            self._complain(f"could not be judged: {result.trouble}")
         self._met.setdefault(unit.target, set()).update(result.times)
         for failure in result.failures:
             self._found(failure)

@@ -97,13 +97,20 @@ class Result:
     kept: list[Kept] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     times: dict[str, int] = field(default_factory=dict)
+    trouble: str = ""
+    """Why the unit could not be done, or not to its end; what it showed until then counts."""
 
 
 def run_unit(unit: Unit, seconds: float | None = None) -> Result:
-    """Do a unit; after so many seconds of real time it ends early. Raises what the harness signals."""
+    """Do a unit; after so many seconds of real time it ends early. What the harness signals is `trouble`."""
     with planting(unit.planted), counted() as hits, tripwire():
         taken_escapes()
-        return _Run(unit, targets()[unit.target], hits, seconds).run()
+        run = _Run(unit, targets()[unit.target], hits, seconds)
+        try:
+            return run.run()
+        except Exception as error:
+            run.result.trouble = f"{unit.target} on {unit.disk}: {type(error).__name__}: {error}"
+            return run.result
 
 
 @dataclass(slots=True)
@@ -117,9 +124,11 @@ class _Run:
     met: set[str] = field(default_factory=set)
     model: Any = None
 
+    def __post_init__(self) -> None:
+        self.result = Result(self.unit)
+
     def run(self) -> Result:
         unit, started = self.unit, time.monotonic()
-        self.result = Result(unit)
         (self.model,) = models_named(unit.disk)
         self.met = set(unit.met)
         for number in range(unit.first, unit.first + (len(unit.parents) if unit.replay else unit.count)):
