@@ -1,4 +1,4 @@
-"""Faults planted on purpose, to see that a night finds them: in tests, and by `simfs fuzz --canary`.
+"""Faults planted on purpose, to see that a night finds them: in tests, and one of them at the beginning of each night.
 
 `PLANTED` has one for each store and kind: mutants of the catalogue of mutants, by a short name. `planting(names)`
 breaks the stores in those ways while it lasts; `planted` is the wrapper through which every target gives a store its
