@@ -125,13 +125,12 @@ def run(
 ) -> None:
     """Search scenarios, all of them when none is named, and end with a table."""
     places = Places(report, junit, github)
+    ask = Ask(_models(disk), seconds(budget) if budget is not None else None, seed, tuple(law or ()), jobs=jobs or 1)
     if exhaustive or states is not None:
         if not exhaustive or states is None or mutants or places.wanted:
             raise UsageError("write --exhaustive --states N, with names, --disk, --budget, --jobs or --json at most")
-        wanted = Ask(_models(disk), seconds(budget) if budget is not None else None, seed, tuple(law or ()))
-        raise typer.Exit(cli_record.run_record(names or (), states, jobs, wanted, as_json))
+        raise typer.Exit(cli_record.run_record(names or (), states, jobs, ask, as_json))
     check_places(places)
-    ask = Ask(_models(disk), seconds(budget) if budget is not None else None, seed, tuple(law or ()), jobs=jobs or 1)
     _check_laws(ask)
     entries: list[Entry] = []
     for name in names or ():

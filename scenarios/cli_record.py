@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from scenarios.entries import Ask
 from scenarios.record import Record, record
@@ -21,7 +21,7 @@ def run_record(names: Sequence[str], states: int, jobs: int | None, ask: Ask, as
     chosen = choose(names)
     if ask.seed is not None or ask.only:
         raise UsageError("--exhaustive draws nothing and judges every law: leave out --seed and --law")
-    options = {} if ask.disk is None else {"disk": ask.disk}
+    options = replace(ask, budget=None).options()
     found = record(chosen, states, jobs or os.cpu_count() or 1, options=options, budget=ask.budget, tell=_say_round)
     if found.broken is not None and found.broken.counterexample is not None:
         print(found.broken.counterexample.text() + "\n", file=sys.stderr if as_json else sys.stdout)

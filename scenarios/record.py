@@ -12,18 +12,17 @@ broken law at once.
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from typing import Any
 
 from scenarios.suites.growing import Growing
 from simfs.explore.explorer import explore
-from simfs.explore.jobs import leave_ctrl_c
+from simfs.explore.jobs import forked
 from simfs.explore.verdict import Searched, Verdict
 
 WAIT_S = 0.5
@@ -67,7 +66,6 @@ class Record:
     jobs: int
     series: dict[str, Series]
     states: int = 0
-    rounds: int = 0
     seconds: float = 0.0
     """Of real time."""
     broken: Verdict | None = None
@@ -77,6 +75,11 @@ class Record:
     def exit_code(self) -> int:
         """0 when the number was reached and no law is broken."""
         return 1 if self.broken is not None else 3 if self.ended else 0
+
+    @property
+    def rounds(self) -> int:
+        """Those in which every series had its turn."""
+        return min(one.worlds for one in self.series.values())
 
     @property
     def searched(self) -> Searched:
@@ -116,10 +119,8 @@ def record(
                     found.broken = done.verdict
                 found.ended = f"{done.verdict.scenario}: {done.verdict.reason}"
                 break
-            if at % len(growing) == 0:
-                found.rounds += 1
-                if tell is not None:
-                    tell(found)
+            if at % len(growing) == 0 and tell is not None:
+                tell(found)
             if found.states >= states:
                 break
     except KeyboardInterrupt:
@@ -147,21 +148,17 @@ def _in_order(
 ) -> Iterator[tuple[str, Done]]:
     """Worlds without end, in order, from `jobs` processes. Raises TimeoutError after the deadline, and
     BrokenProcessPool."""
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), leave_ctrl_c) as pool:
+    with forked(jobs) as pool:
         waiting: list[tuple[str, Future[Done]]] = []
         given, ahead = 0, jobs * len(growing)  # so many that the largest world of a round keeps nobody waiting
-        try:
-            while True:
-                while len(waiting) < ahead:
-                    n, at = divmod(given, len(growing))
-                    waiting.append((growing[at].name, pool.submit(search, growing[at], n, options)))
-                    given += 1
-                while not waiting[0][1].done():
-                    if deadline is not None and time.monotonic() > deadline:
-                        raise TimeoutError
-                    wait([waiting[0][1]], WAIT_S, FIRST_COMPLETED)
-                name, future = waiting.pop(0)
-                yield name, future.result()
-        finally:
-            for process in list((pool._processes or {}).values()):
-                process.terminate()
+        while True:
+            while len(waiting) < ahead:
+                n, at = divmod(given, len(growing))
+                waiting.append((growing[at].name, pool.submit(search, growing[at], n, options)))
+                given += 1
+            while not waiting[0][1].done():
+                if deadline is not None and time.monotonic() > deadline:
+                    raise TimeoutError
+                wait([waiting[0][1]], WAIT_S, FIRST_COMPLETED)
+            name, future = waiting.pop(0)
+            yield name, future.result()

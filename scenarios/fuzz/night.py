@@ -112,7 +112,7 @@ class Night:
         except KeyboardInterrupt:
             self.ended = "interrupted"
             for result in results_of(self.workers, 0.0) if self.alarm else ():
-                self._take(result, result.unit.replay)
+                self._take(result)
         except ConnectionError as error:
             self.ended = f"the workers went away: {error}"
         finally:
@@ -164,7 +164,7 @@ class Night:
                 out += 1
             for result in results_of(self.workers, 1.0):
                 out -= 1
-                self._take(result, replayed=True)
+                self._take(result)
                 for kept in result.kept:
                     entry = Entry(result.unit.target, result.unit.disk, kept.choices)
                     shown.append((len(kept.choices), entry, kept.marks))
@@ -225,7 +225,7 @@ class Night:
         lane.spent_s += count / lane.per_s
         return unit
 
-    def _take(self, result: Result, replayed: bool = False) -> None:
+    def _take(self, result: Result) -> None:
         """What a unit showed."""
         unit = result.unit
         if result.trouble:
@@ -235,7 +235,7 @@ class Night:
         for failure in result.failures:
             self._found(failure)
         self.tally.add(result)
-        if replayed:
+        if unit.replay:
             return
         new = 0
         for kept in result.kept:
@@ -277,4 +277,3 @@ class Night:
     def new_failures(self) -> list[Failure]:
         """Those that are not known."""
         return [failure for failure in self.tally.failures.values() if failure.id not in self.known]
-

@@ -7,7 +7,6 @@ units out again, to a fresh pool. On a cluster that is the scheduler's own busin
 from __future__ import annotations
 
 import multiprocessing
-import signal
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from scenarios.fuzz.unit import Result, Unit, run_unit
+from simfs.explore.jobs import leave_ctrl_c
 
 
 class Workers(Protocol):
@@ -53,7 +53,7 @@ class LocalWorkers:
         """Hand out a unit."""
         if self._pool is None:
             context = multiprocessing.get_context("fork")
-            self._pool = ProcessPoolExecutor(self.jobs, mp_context=context, initializer=_deaf)
+            self._pool = ProcessPoolExecutor(self.jobs, mp_context=context, initializer=leave_ctrl_c)
         try:
             future = self._pool.submit(run_unit, unit, seconds)
         except BrokenProcessPool:
@@ -95,11 +95,6 @@ class LocalWorkers:
                 process.terminate()
             for process in processes:
                 process.join(5)
-
-
-def _deaf() -> None:
-    """A worker leaves Ctrl-C to the night, which ends it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def results_of(workers: Workers, seconds: float) -> Iterator[Result]:

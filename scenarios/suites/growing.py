@@ -27,7 +27,6 @@ from itertools import islice
 from typing import Any, cast
 
 import simfs
-from eukhe.storage import Storage
 from scenarios.entries import Ask, Family, Progress
 from scenarios.laws import log
 from scenarios.suites import fuzz_corpus, log_model, wire_stored
@@ -36,7 +35,7 @@ from scenarios.suites.epochs import EpochScenario
 from scenarios.suites.log_sidecars import SidecarScenario, entries
 from scenarios.suites.staging import MAIN, SESSIONS
 from scenarios.suites.staging_publish import PublishScenario
-from scenarios.suites.storage import HOME, PATH, StorageScenario
+from scenarios.suites.storage import StorageScenario
 from simfs.errors import UsageError
 from simfs.explore.explorer import replay
 from simfs.explore.law import Law
@@ -52,7 +51,23 @@ SIDECAR_TEXT = 200
 SIDECAR = "c1.entries.jsonl"
 
 
-class LogGrowing(StorageScenario):
+class _AfterSome(StorageScenario):
+    """The first `before` commits were made before anything can fail; what is left is opened."""
+
+    before: int
+
+    def setup(self, m: simfs.Handle) -> None:
+        super().setup(m)
+        with self.open(m) as storage:
+            for number in range(1, self.before + 1):
+                self.commit(m, storage, number)
+
+    @simfs.recover(log.LOG_OPENS_AFTER_CRASH)
+    def recovery(self, m: simfs.Handle) -> None:
+        self.reopen(m)
+
+
+class LogGrowing(_AfterSome):
     """Two long commits to a log of n % HISTORY commits; it is opened after the crash."""
 
     def __init__(self, n: int) -> None:
@@ -62,25 +77,14 @@ class LogGrowing(StorageScenario):
         long = f"{n}:" + "é" * (LONG_TEXT // 2)
         self.tried = (*short, *(log_model.entry(at, long) for at in (before + 1, before + 2)))
 
-    def setup(self, m: simfs.Handle) -> None:
-        super().setup(m)
-        with Storage.open(PATH, system=m.system, home=HOME, inline_bytes=self.inline_bytes) as storage:
-            for changes in self.tried[: self.before]:
-                storage.commit(changes)
-        m.ack("commit", self.before)
-
     @simfs.process
     def writer(self, m: simfs.Handle) -> None:
         with self.open(m) as storage:
             for number in range(self.before + 1, len(self.tried) + 1):
                 self.commit(m, storage, number)
 
-    @simfs.recover(log.LOG_OPENS_AFTER_CRASH)
-    def recovery(self, m: simfs.Handle) -> None:
-        self.reopen(m)
 
-
-class SidecarsGrowing(SidecarScenario):
+class SidecarsGrowing(_AfterSome, SidecarScenario):
     """One commit with two sidecars to a storage of n % HISTORY such commits; it is opened after the crash."""
 
     def __init__(self, n: int) -> None:
@@ -92,20 +96,9 @@ class SidecarsGrowing(SidecarScenario):
             for at, length in enumerate(lengths, 1)
         )
 
-    def setup(self, m: simfs.Handle) -> None:
-        super().setup(m)
-        with Storage.open(PATH, system=m.system, home=HOME, inline_bytes=self.inline_bytes) as storage:
-            for changes in self.tried[: self.before]:
-                storage.commit(changes)
-        m.ack("commit", self.before)
-
     @simfs.process
     def writer(self, m: simfs.Handle) -> None:
         self.go_on(m)
-
-    @simfs.recover(log.LOG_OPENS_AFTER_CRASH)
-    def recovery(self, m: simfs.Handle) -> None:
-        self.reopen(m)
 
 
 class EpochsGrowing(EpochScenario):

@@ -15,6 +15,7 @@ import multiprocessing
 import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from simfs.disk.model import DiskModel
@@ -146,6 +147,17 @@ def leave_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
+@contextmanager
+def forked(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """A pool of forked workers; what they are still doing at its end is given up."""
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), leave_ctrl_c) as pool:
+        try:
+            yield pool
+        finally:
+            for process in list((pool._processes or {}).values()):
+                process.terminate()
+
+
 def share_out(work: Work, jobs: int) -> Iterator[Answer]:
     """The answers of all units, in the order of the units, from `jobs` workers. Stops when the caller does."""
     global _work
@@ -154,30 +166,23 @@ def share_out(work: Work, jobs: int) -> Iterator[Answer]:
     plans = Plans(spec, len(spec.processes))
     _work = work
     try:
-        context = multiprocessing.get_context("fork")
-        with ProcessPoolExecutor(jobs, mp_context=context, initializer=leave_ctrl_c) as pool:
+        with forked(jobs) as pool:
             waiting: list[tuple[Unit, Future[Answer]]] = []
             numbers = _batches(spec.options["budget"] is not None)
-            try:
-                while True:
-                    while len(waiting) < 2 * jobs:
-                        unit: Unit | None = next(numbers, None) if sampled else plans.next()
-                        if unit is None:
-                            break
-                        waiting.append((unit, pool.submit(do_unit, unit)))
-                    if not waiting:
-                        return
-                    wait([waiting[0][1]], return_when=FIRST_COMPLETED)
-                    done, future = waiting.pop(0)
-                    answer = future.result()
-                    if isinstance(done, Plan):
-                        plans.done(done, answer.seen)
-                    yield answer
-            finally:
-                for _, future in waiting:
-                    future.cancel()
-                for process in list((pool._processes or {}).values()):
-                    process.terminate()
+            while True:
+                while len(waiting) < 2 * jobs:
+                    unit: Unit | None = next(numbers, None) if sampled else plans.next()
+                    if unit is None:
+                        break
+                    waiting.append((unit, pool.submit(do_unit, unit)))
+                if not waiting:
+                    return
+                wait([waiting[0][1]], return_when=FIRST_COMPLETED)
+                done, future = waiting.pop(0)
+                answer = future.result()
+                if isinstance(done, Plan):
+                    plans.done(done, answer.seen)
+                yield answer
     finally:
         _work = None
 
