@@ -123,10 +123,14 @@ def random_call(draw: random.Random) -> tuple[object, ...]:
     return (name,) if name == "list" else (name, draw.choice(names))
 
 
+def random_program(seed: int) -> Program:
+    draw = random.Random(seed)
+    return [[random_call(draw) for _ in range(2)] for _ in range(draw.choice([2, 2, 3]))]
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_random_programs_have_the_outcomes_of_the_naive_search(seed: int) -> None:
-    draw = random.Random(seed)
-    program = [[random_call(draw) for _ in range(2)] for _ in range(draw.choice([2, 2, 3]))]
+    program = random_program(seed)
     naive, _ = outcomes(program, "naive")
     reduced, _ = outcomes(program, "exhaustive")
     assert reduced == naive, program

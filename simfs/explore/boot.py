@@ -158,3 +158,9 @@ def aimed(fault: Fault, process: str, match: int) -> Fault:
 def cut_off(run: Run) -> bool:
     """Whether the policy ended the run because every way on has been explored elsewhere."""
     return isinstance(run.stuck, Blocked)
+
+
+def loop_of(run: Run, shown: int = 6) -> str:
+    """The last steps of a run that did not end, for a person."""
+    ops = [op for op in run.ops[-200:] if op.path][-shown:]
+    return ", ".join(f"{type(op).__name__.lower()} {op.path}" for op in ops) or "no call that changes anything"

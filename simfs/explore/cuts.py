@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
+from typing import Any
 
 from simfs.explore.boot import Run
 from simfs.explore.happens import Order
+from simfs.explore.ledger import digest_of
 from simfs.machine.ops import Ack, Ask, Effect, Fail, FailedFlush, Flush, FlushAll, Lock, Note, Op, op_key
 
 CUTS_MAX = 200_000
@@ -37,6 +39,8 @@ class Cut:
     vector: Vector
     ops: list[Op]
     following: list[Op]
+    key: tuple[int, ...] = ()
+    """What each process had done, as numbers of `Known`."""
 
 
 def happens_before(earlier: Op, later: Op) -> bool:
@@ -110,10 +114,11 @@ def cuts(lanes: Sequence[Sequence[Op]], closed_under_loss: bool, known: Known) -
                         continue
                     visited.add(longer)
                     stack.append(longer)
-        if known.first_time(tuple(ids[place][count] for place, count in enumerate(vector))):
+        key = tuple(ids[place][count] for place, count in enumerate(vector))
+        if known.first_time(key):
             made = [op for lane, count in zip(lanes, vector, strict=True) for op in lane[:count]]
             made.sort(key=lambda op: op.index)
-            yield Cut(vector, made, following)
+            yield Cut(vector, made, following, key)
 
 
 def _may_follow(op: Op, vector: Sequence[int], place: int) -> bool:
@@ -144,11 +149,14 @@ def whole(ops: Sequence[Op]) -> Iterator[Cut]:
 
 
 class Known:
-    """Crash points looked at before, over all runs: by what each process had done, op by op."""
+    """Crash points looked at before, over all runs: by what each process had done, op by op. `scope` tells the runs of
+    one boot from those of another."""
 
-    def __init__(self) -> None:
+    def __init__(self, scope: object = ()) -> None:
         self.bounded = False
-        self._numbers: dict[object, int] = {}
+        self.scope = scope
+        self._numbers: dict[Any, int] = {}
+        self._names: list[bytes] = []
         self._seen: set[tuple[int, ...]] = set()
 
     def lane_ids(self, lanes: Sequence[Sequence[Op]]) -> list[list[int]]:
@@ -171,6 +179,12 @@ class Known:
 
     def _number(self, key: object) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
+
+    def question(self, key: tuple[int, ...]) -> object:
+        """A crash point in words that mean the same on every host."""
+        for before, *rest in islice(self._numbers, len(self._names), None):
+            self._names.append(digest_of((self._names[before] if isinstance(before, int) else before, *rest)))
+        return (self.scope, *(self._names[number] for number in key))
 
     def first_time(self, key: tuple[int, ...]) -> bool:
         if key in self._seen:

@@ -10,6 +10,9 @@ who could go on sleeps is cut off and counted as blocked.
 Restore is by replay from the state after setup. Each replayed step must touch what it touched before, or the program is
 not deterministic, which is a finding of its own.
 
+A search is of one `Branch` of the tree (`splitting.py`): nodes on the way to it are fixed, what a race asks of them is
+noted for others, and after so many runs the search stops and says what it leaves.
+
 With a bound on preemptions (switches away from a process that could have gone on) some of what a race asks for is out
 of reach, and what stands in for it must be tried too: for each race the other process is tried also where the block
 of steps that the first belongs to began, since to switch there may cost nothing. Source sets and sleep sets rely on
@@ -25,7 +28,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from simfs.explore.happens import Order, conflict
-from simfs.explore.step import CLOCK, Blocked, Footprint, Step
+from simfs.explore.splitting import MOST, Branch, Left, Node, Wanted
+from simfs.explore.step import Blocked, Footprint, Step
 
 
 class Diverged(Exception):
@@ -37,33 +41,19 @@ class Diverged(Exception):
 
 
 @dataclass(slots=True)
-class Node:
-    """The state before one step: who could go on, who goes on now, who sleeps, who must be tried."""
-
-    enabled: tuple[int, ...]
-    who: int
-    sleep: dict[int, Footprint]
-    backtrack: set[int]
-    step: Step | None = None
-    last: int = CLOCK
-    """Who made the step before."""
-    preempted: int = 0
-    """How many preemptions were made before."""
-
-    def cost(self, who: int) -> int:
-        """1 if it is a preemption to let `who` go on here."""
-        return int(who != self.last >= 0 and self.last in self.enabled)
-
-
-@dataclass(slots=True)
 class Dpor:
-    """A policy that makes every class of runs once: `while dpor.next(): run(dpor); dpor.learn()`."""
+    """A policy that makes every class of runs of a branch once: `while dpor.next(): run(dpor); dpor.learn()`; then
+    `left` is what it leaves. After `most` runs it stops."""
 
     bound: int | None = None
     """How many preemptions a run may have; None for any number."""
+    branch: Branch = field(default_factory=lambda: Branch(-1, []))
+    most: int = MOST
     limited: bool = False
     """The bound left something out."""
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[Node] = field(init=False)
+    floor: int = field(init=False)
+    """So many nodes are fixed."""
     runs: int = 0
     blocked: int = 0
     order: Order = field(default_factory=Order)
@@ -71,7 +61,13 @@ class Dpor:
     _fresh: int = 0
     """The first step that was not made in exactly this context before: races of earlier ones are known."""
     _sleep: dict[int, Footprint] = field(default_factory=dict)
+    _wanted: dict[Wanted, None] = field(default_factory=dict)
     _finished: bool = False
+
+    def __post_init__(self) -> None:
+        self.nodes = list(self.branch.nodes)
+        self.floor = len(self.nodes)
+        self._fresh = max(0, self.floor - 1)
 
     def next(self) -> bool:
         """Prepare the next run; False when there is none left."""
@@ -107,6 +103,8 @@ class Dpor:
             if node.step.footprint != step.footprint:
                 raise Diverged(self._depth - 1, "touched other things")
             return
+        if self._depth < self.floor and node.sleep[step.who] != step.footprint:
+            raise Diverged(self._depth - 1, "touched other things")
         node.step = step
         self.order.add(step)
         if self._depth == len(self.nodes) and self.bound is None:
@@ -120,49 +118,66 @@ class Dpor:
         self.runs += not cut_off
         self.blocked += cut_off
         self._turn_races()
-        while self.nodes:
+        while len(self.nodes) > self.floor:
             node = self.nodes[-1]
             if node.step is None:
                 self.nodes.pop()  # The run ended in the middle of this step.
                 continue
             node.sleep[node.who] = node.step.footprint
-            left = [who for who in node.enabled if who in node.backtrack and who not in node.sleep]
-            if self.bound is not None:
-                affordable = [who for who in left if node.preempted + node.cost(who) <= self.bound]
-                self.limited |= len(affordable) < len(left)
-                left = affordable
-            if left:
-                node.who, node.step = left[0], None
+            waiting = node.waiting(self.bound)
+            self.limited |= self.bound is not None and len(waiting) < len(node.waiting(None))
+            if waiting:
+                node.who, node.step = waiting[0], None
                 self._fresh = len(self.nodes) - 1
+                self._finished = self.runs + self.blocked >= self.most
                 return
             self.nodes.pop()
         self._finished = True
+
+    @property
+    def left(self) -> Left:
+        """What others have to do, when there is no further run."""
+        last = self.nodes[self.floor - 1].step if self.floor else None
+        return Left(last.footprint if last else None, list(self._wanted), self.nodes[self.floor :], self.done)
+
+    @property
+    def done(self) -> float:
+        """A guess how much of the branch was searched."""
+        share, done = 1.0, 0.0
+        for node in self.nodes[self.floor :]:
+            width = max(1, len(node.backtrack))
+            tried = len(node.backtrack & set(node.sleep)) - (node.who in node.sleep)
+            done += share * max(0, tried) / width
+            share /= width
+        return done if len(self.nodes) > self.floor else 1.0
 
     def _turn_races(self) -> None:
         order = self.order
         for later in range(self._fresh, len(order.steps)):
             for earlier in order.races[later]:
                 node = self.nodes[earlier]
+                who = order.steps[later].who
                 if self.bound is not None:
-                    self._try_anyhow(earlier, order.steps[later].who)
+                    self._try_anyhow(earlier, who)
                     continue
                 first = order.initials(order.notdep(earlier, later))
                 if not node.backtrack.isdisjoint(first):
                     continue
-                ready = [who for who in first if who in node.enabled]
-                if ready:
-                    later_who = order.steps[later].who
-                    node.backtrack.add(later_who if later_who in ready else ready[0])
-                else:
-                    node.backtrack.update(node.enabled)
+                ready = [one for one in first if one in node.enabled]
+                self._ask(earlier, first, (who if who in ready else ready[0],) if ready else node.enabled)
+
+    def _ask(self, depth: int, first: Sequence[int], add: Sequence[int]) -> None:
+        """Have the node at `depth` try those of `add`; where it is fixed, note it."""
+        if depth >= self.floor:
+            self.nodes[depth].backtrack.update(add)
+        else:
+            self._wanted[Wanted(depth, tuple(first), tuple(add))] = None
 
     def _try_anyhow(self, earlier: int, who: int) -> None:
         """Let `who` go on before step `earlier`, and where the block of steps that it belongs to began."""
         first = earlier
         while first > 0 and self.nodes[first - 1].who == self.nodes[earlier].who:
             first -= 1
-        for node in (self.nodes[earlier], self.nodes[first]):
-            if who in node.enabled:
-                node.backtrack.add(who)
-            else:
-                node.backtrack.update(node.enabled)
+        for depth in {earlier, first}:
+            enabled = self.nodes[depth].enabled
+            self._ask(depth, (), (who,) if who in enabled else enabled)

@@ -15,6 +15,7 @@ from typing import Any
 from simfs.disk.models import models_named
 from simfs.errors import UsageError
 from simfs.explore.group import Met, Progress, counterexample, explore_group, for_model, groups, walk
+from simfs.explore.jobs import Here, Pool
 from simfs.explore.ready import prepare
 from simfs.explore.search import Violation
 from simfs.explore.spec import Spec, spec_of
@@ -41,7 +42,7 @@ def stage_set(spec: Spec) -> Iterator[None]:
 
 
 def explore(
-    scenario: Any, *, progress: Progress | None = None, jobs: int = 1, met: Met | None = None, **options: Any
+    scenario: Any, *, progress: Progress | None = None, jobs: int | Pool = 1, met: Met | None = None, **options: Any
 ) -> Verdict:
     """Search a scenario and answer what was found; never raises on a broken law.
 
@@ -49,7 +50,8 @@ def explore(
     `power`, `power_depth` (power losses in a row), `kills`, `faults`, `max_faults`, `clock_jumps`, `reuse_inodes`,
     `preemptions`, `strategy`, `budget` (seconds of real time), `seed`, `interpose`, `isolate`, `steps_max`, `lazy`.
 
-    `jobs` is how many processes of this host share the search: the verdict and its counterexample are those of one.
+    `jobs` is how many processes of this host share the search, or a `Pool` of other workers: the verdict, its counts
+    and its counterexample are those of one.
     `met` is told, for each model, the digests of the distinct images, for counting over several explorations.
 
     Raises UsageError for a scenario or option that is not one, SetupFailed when setup raises, and
@@ -58,9 +60,10 @@ def explore(
     spec = spec_of(scenario, **options)
     models = models_named(spec.options["disk"])
     found: dict[str, Verdict] = {}
+    pool = (Here(jobs) if jobs > 1 else None) if isinstance(jobs, int) else jobs
     with stage_set(spec):
         for wanted, members in groups(spec, models):
-            for verdict in explore_group(prepare(wanted), members, progress, jobs, met):
+            for verdict in explore_group(prepare(wanted), members, progress, pool, met):
                 found[verdict.disk] = verdict
                 _offer_advice(verdict.counterexample, wanted)
     return together([found[model.name] for model in models])

@@ -8,7 +8,8 @@ grouped by what they refuse. A model whose law is broken drops out, the others g
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from simfs.disk.model import DiskModel
@@ -17,7 +18,7 @@ from simfs.explore.boot import run_boot
 from simfs.explore.choices import Replayed
 from simfs.explore.cuts import Known
 from simfs.explore.dpor import Diverged
-from simfs.explore.jobs import Work, share_out
+from simfs.explore.jobs import Pool, share_out
 from simfs.explore.judge import Inconclusive
 from simfs.explore.ready import Ready
 from simfs.explore.retrace import Retraced, Retracer
@@ -27,6 +28,7 @@ from simfs.explore.spec import Spec
 from simfs.explore.strategy import Runs
 from simfs.explore.token import Token, difference, fingerprint, op_text
 from simfs.explore.verdict import Counterexample, Path, Searched, Verdict
+from simfs.explore.worker import Answer, Worker
 from simfs.machine.ops import Op
 
 Progress = Callable[[Searched], None]
@@ -75,9 +77,14 @@ def groups(spec: Spec, models: Sequence[DiskModel]) -> list[tuple[Spec, list[Dis
 
 
 def explore_group(
-    ready: Ready, models: Sequence[DiskModel], progress: Progress | None, jobs: int = 1, met: Met | None = None
+    ready: Ready,
+    models: Sequence[DiskModel],
+    progress: Progress | None,
+    pool: Pool | None = None,
+    met: Met | None = None,
 ) -> list[Verdict]:
-    """Search a prepared scenario on models that share runs, with `jobs` processes; one verdict for each model."""
+    """Search a prepared scenario on models that share runs, shared out to a pool where there is one; one verdict for
+    each model."""
     started = time.monotonic()
     spec = ready.spec
     budget = spec.options["budget"]
@@ -86,8 +93,8 @@ def explore_group(
     runs = Runs(spec, spec.processes, ready.attributes, ready.base)
     try:
         compare_twice(ready, ())
-        if jobs > 1:
-            _gather(runs, lanes, Work(ready, models, deadline), jobs)
+        if pool is not None:
+            _gather(runs, lanes, Worker(ready, models), pool)
         else:
             _share(runs, lanes)
     except Diverged as diverged:
@@ -106,22 +113,27 @@ def explore_group(
     return [_verdict(ready, lane, started) for lane in lanes]
 
 
-def _gather(runs: Runs, lanes: Sequence[Lane], work: Work, jobs: int) -> None:
+def _gather(runs: Runs, lanes: Sequence[Lane], worker: Worker, pool: Pool) -> None:
     """Take the answers of workers until every lane has ended or there are no more."""
-    for answer in share_out(work, jobs):
+    with pool.hands(worker, lanes[0].search.deadline) as hands, closing(share_out(runs.spec, hands)) as answers:
+        _take_all(runs, lanes, worker, answers)
+
+
+def _take_all(runs: Runs, lanes: Sequence[Lane], worker: Worker, answers: Iterable[Answer]) -> None:
+    for answer in answers:
         runs.made += answer.made
         runs.classes |= answer.classes
         for lane, part in zip(lanes, answer.parts, strict=True):
             if not lane.runs:
                 continue
-            lane.search.include(part.searched, part.digests)
+            lane.search.include(part.searched, part.digests, part.ledger)
             lane.violation = part.violation
             if part.status == "inconclusive":
                 lane.status, lane.reason = part.status, part.reason
         if any(part.status == "out of budget" for part in answer.parts):
             raise OutOfBudget
         if any(part.status == "diverged" for part in answer.parts):
-            _end(lanes, "inconclusive", _name_difference(work.ready, answer.answers, answer.parts[0].reason))
+            _end(lanes, "inconclusive", _name_difference(worker.ready, answer.answers, answer.parts[0].reason))
         lanes[0].search.tell()
         if not any(lane.runs for lane in lanes):
             return

@@ -1,145 +1,70 @@
-"""One exploration over several processes of this host, with the answer of one.
+"""One exploration over several processes, of this host or of many, with the answer of one.
 
-Model. The unit of work is a plan of an exhaustive search, or a batch of sampled runs: both mean the same wherever
-they are run. Workers are forked after setup, so they share the scenario as it stands; each takes a unit, searches it
-on every model of the group, and answers with values: counts, digests of the images it met, the first broken law, and
-what its runs suggest to plan next. The parent hands out units, and takes answers in the order of the units, never in
-the order of arrival. So the plans that follow, the first broken law, and with it the shrunk counterexample are those
-of one process alone. Only counts may differ: two workers may both judge an image that one process would have met
-twice.
+Model. Units (`worker.py`) are handed to `Hands`, and their answers are taken in the order of the units, never in the
+order of arrival. So the branches and plans that follow, the first broken law, and with it the shrunk counterexample are
+those of one process alone; and so are the counts, because what two workers both asked is counted once (`ledger.py`).
+Only how many recoveries and laws were really run may be more.
+
+`Forked` are processes of this host, forked after setup, so they share the scenario as it stands. A worker that dies
+loses nothing: its unit is done again, by fresh ones, unless `DEATHS_MAX` have died.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import signal
-from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections import deque
+from collections.abc import Generator, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
 
-from simfs.disk.model import DiskModel
-from simfs.explore.boot import Run
-from simfs.explore.cuts import Known
-from simfs.explore.dpor import Diverged
-from simfs.explore.happens import Order
 from simfs.explore.judge import Inconclusive
 from simfs.explore.plan import Plan
-from simfs.explore.ready import Ready
-from simfs.explore.search import Found, OutOfBudget, Search, Violation
-from simfs.explore.strategy import BATCH, SAMPLES, Plans, Runs, Seen
-from simfs.explore.verdict import Searched
+from simfs.explore.spec import Spec
+from simfs.explore.splitting import Branch, Splitting
+from simfs.explore.strategy import BATCH, SAMPLES, Plans, Seen
+from simfs.explore.worker import Answer, Unit, Worker
 
-Unit = Plan | int
-"""A plan, or the number of the first run of a sampled batch."""
-
-
-@dataclass(slots=True)
-class Part:
-    """What one unit showed on one model."""
-
-    searched: Searched
-    digests: frozenset[int]
-    violation: Violation | None = None
-    status: str = ""
-    reason: str = ""
+DEATHS_MAX = 3
+"""So many times workers are replaced by fresh ones."""
+AHEAD = 3
+"""Units that are handed out for each worker."""
 
 
-@dataclass(slots=True)
-class Answer:
-    """What one unit showed, in the order of the models."""
-
-    parts: list[Part]
-    seen: Seen
-    made: int
-    classes: set[object] = field(default_factory=set)
-    answers: tuple[int, ...] = ()
-    """Where the schedule stood when the program turned out not to be deterministic."""
-
-
-@dataclass(slots=True)
-class Work:
-    """What every worker inherits when it is forked."""
-
-    ready: Ready
-    models: Sequence[DiskModel]
-    deadline: float | None
-
-
-@dataclass(slots=True)
-class Lane:
-    """A worker's search on one model. It goes on from unit to unit, so that no image is judged twice by one worker."""
-
-    search: Search
-    known: Known
-    part: Part
-    counted: Searched
-
-    def begin(self) -> None:
-        """A new unit."""
-        self.counted = replace(self.search.searched, bounds=[])
-        self.part = Part(Searched(), self.search.digests)
-
-    def take(self, run: Run, order: Order | None) -> None:
-        """Judge one run of the unit, if the unit has not ended on this model."""
-        if not self.runs:
-            return
-        try:
-            self.search.take(run, order, self.search.depth, (), self.known)
-            self.search.check_time()
-        except Found as found:
-            self.part.violation = found.violation
-        except Inconclusive as reason:
-            self.part.status, self.part.reason = "inconclusive", str(reason)
-        except OutOfBudget:
-            self.part.status = "out of budget"
+class Hands(Protocol):
+    """Who does units. `width` is how many are done at a time."""
 
     @property
-    def runs(self) -> bool:
-        return self.part.violation is None and not self.part.status
+    def width(self) -> int: ...
+    def give(self, unit: Unit) -> int:
+        """Hand out a unit; the number by which its answer is asked for."""
+        ...
 
-    def end(self, runs: Runs) -> Part:
-        """What the unit added."""
-        self.search.close(runs, self.known)
-        self.part.searched = self.search.searched.since(self.counted)
-        self.part.digests = self.search.digests - self.part.digests
-        return self.part
-
-
-_work: Work | None = None
-_lanes: list[Lane] = []
+    def take(self, number: int) -> Answer:
+        """The answer, when it is there. Raises Inconclusive when it will never be."""
+        ...
 
 
-def do_unit(unit: Unit) -> Answer:
-    """Search one unit: the work of a worker."""
-    assert _work is not None
-    ready, spec = _work.ready, _work.ready.spec
-    if not _lanes:
-        for model in _work.models:
-            search = Search(spec, model, ready.attributes, ready.base, _work.deadline)
-            _lanes.append(Lane(search, Known(), Part(Searched(), frozenset()), Searched()))
-    for lane in _lanes:
-        lane.begin()
-    runs, seen = Runs(spec, spec.processes, ready.attributes, ready.base), Seen()
-    made = runs.of_plan(unit, seen) if isinstance(unit, Plan) else runs.of_numbers(spec.options["strategy"], unit)
-    answers: tuple[int, ...] = ()
-    try:
-        for run, order in made:
-            for lane in _lanes:
-                lane.take(run, order)
-            if not any(lane.runs for lane in _lanes):
-                break
-    except Diverged as diverged:
-        answers = runs.answers()
-        _end([lane.part for lane in _lanes], "diverged", str(diverged))
-    parts = [lane.end(runs) for lane in _lanes]
-    return Answer(parts, seen, runs.made, runs.classes, answers)
+class Pool(Protocol):
+    """Where hands come from: `simfs.explore(..., jobs=pool)`."""
+
+    def hands(self, worker: Worker, deadline: float | None) -> AbstractContextManager[Hands]:
+        """Hands for one prepared scenario on some models, until that monotonic time."""
+        ...
 
 
-def _end(parts: Sequence[Part], status: str, reason: str) -> None:
-    for part in parts:
-        if part.violation is None and not part.status:
-            part.status, part.reason = status, reason
+@dataclass(frozen=True, slots=True)
+class Here:
+    """So many processes of this host."""
+
+    jobs: int
+
+    def hands(self, worker: Worker, deadline: float | None) -> AbstractContextManager[Hands]:
+        """Forked ones."""
+        return Forked.of(worker, deadline, self.jobs)
 
 
 def leave_ctrl_c() -> None:
@@ -158,37 +83,156 @@ def forked(jobs: int) -> Iterator[ProcessPoolExecutor]:
                 process.terminate()
 
 
-def share_out(work: Work, jobs: int) -> Iterator[Answer]:
-    """The answers of all units, in the order of the units, from `jobs` workers. Stops when the caller does."""
-    global _work
-    spec = work.ready.spec
-    sampled = spec.options["strategy"] not in ("exhaustive", "naive")
+_worker: Worker | None = None
+_deadline: float | None = None
+
+
+def _do(unit: Unit) -> Answer:
+    """What a forked process does."""
+    assert _worker is not None
+    return _worker.do(unit, _deadline)
+
+
+@dataclass(slots=True)
+class Forked:
+    """Processes of this host that were forked from this one as it stands."""
+
+    width: int
+    _pool: ProcessPoolExecutor | None = None
+    _given: dict[int, tuple[Unit, Future[Answer]]] = field(default_factory=dict)
+    _count: int = 0
+    _died: int = 0
+
+    @classmethod
+    @contextmanager
+    def of(cls, worker: Worker, deadline: float | None, jobs: int) -> Iterator[Forked]:
+        """So many processes, each with a copy of the worker; they are ended at the end."""
+        global _worker, _deadline
+        hands = cls(jobs)
+        _worker, _deadline = worker, deadline
+        try:
+            yield hands
+        finally:
+            hands._end()
+            _worker = _deadline = None
+
+    def give(self, unit: Unit) -> int:
+        """Hand out a unit."""
+        self._count += 1
+        self._submit(self._count, unit)
+        return self._count
+
+    def take(self, number: int) -> Answer:
+        """The answer of a unit."""
+        while True:
+            try:
+                answer = self._given[number][1].result()
+            except BrokenProcessPool:
+                self._renew()
+                continue
+            del self._given[number]
+            return answer
+
+    def _submit(self, number: int, unit: Unit) -> None:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(self.width, multiprocessing.get_context("fork"), leave_ctrl_c)
+        try:
+            future = self._pool.submit(_do, unit)
+        except BrokenProcessPool as broken:
+            future = Future()
+            future.set_exception(broken)
+        self._given[number] = (unit, future)
+
+    def _renew(self) -> None:
+        """Fresh processes, for what the dead ones had."""
+        self._died += 1
+        if self._died > DEATHS_MAX:
+            raise Inconclusive(f"worker processes were killed from outside {self._died} times; nothing replaces them")
+        self._end()
+        for number, (unit, future) in list(self._given.items()):
+            if not future.done() or future.exception() is not None:
+                self._submit(number, unit)
+
+    def _end(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            processes = list((pool._processes or {}).values())
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in processes:
+                process.terminate()
+            for process in processes:
+                process.join(5)
+
+
+@dataclass(slots=True)
+class _Tree:
+    """A plan whose branches are handed out; `out` are those that are not answered yet."""
+
+    plan: Plan
+    parts: Splitting
+    out: deque[tuple[Branch, int]] = field(default_factory=deque)
+    seen: Seen = field(default_factory=Seen)
+
+
+def share_out(spec: Spec, hands: Hands) -> Generator[Answer, None, None]:
+    """The answers of all units, in the order of the units. Stops when the caller does."""
+    if spec.options["strategy"] in ("exhaustive", "naive"):
+        yield from _branches(spec, hands)
+    else:
+        yield from _batches(spec, hands)
+
+
+def _branches(spec: Spec, hands: Hands) -> Generator[Answer, None, None]:
     plans = Plans(spec, len(spec.processes))
-    _work = work
-    try:
-        with forked(jobs) as pool:
-            waiting: list[tuple[Unit, Future[Answer]]] = []
-            numbers = _batches(spec.options["budget"] is not None)
-            while True:
-                while len(waiting) < 2 * jobs:
-                    unit: Unit | None = next(numbers, None) if sampled else plans.next()
-                    if unit is None:
-                        break
-                    waiting.append((unit, pool.submit(do_unit, unit)))
-                if not waiting:
-                    return
-                wait([waiting[0][1]], return_when=FIRST_COMPLETED)
-                done, future = waiting.pop(0)
-                answer = future.result()
-                if isinstance(done, Plan):
-                    plans.done(done, answer.seen)
-                yield answer
-    finally:
-        _work = None
+    trees: deque[_Tree] = deque()
+    handed = 0
+    while True:
+        while handed < AHEAD * hands.width:
+            following = _next_branch(trees, plans, spec)
+            if following is None:
+                break
+            tree, branch = following
+            tree.out.append((branch, hands.give((tree.plan, branch))))
+            handed += 1
+        if not trees:
+            return
+        tree = trees[0]
+        if not tree.out:
+            trees.popleft()
+            plans.done(tree.plan, tree.seen)
+            continue
+        branch, number = tree.out.popleft()
+        answer = hands.take(number)
+        handed -= 1
+        tree.parts.take(branch, answer.left)
+        tree.seen.include(answer.seen)
+        yield answer
 
 
-def _batches(endless: bool) -> Iterator[int]:
+def _next_branch(trees: deque[_Tree], plans: Plans, spec: Spec) -> tuple[_Tree, Branch] | None:
+    """A branch of the first tree that has one, else of the next plan."""
+    for tree in trees:
+        branch = tree.parts.next()
+        if branch is not None:
+            return tree, branch
+    plan = plans.next()
+    if plan is None:
+        return None
+    tree = _Tree(plan, Splitting(spec.options["preemptions"]))
+    trees.append(tree)
+    branch = tree.parts.next()
+    assert branch is not None
+    return tree, branch
+
+
+def _batches(spec: Spec, hands: Hands) -> Generator[Answer, None, None]:
+    endless = spec.options["budget"] is not None
+    waiting: deque[int] = deque()
     first = 0
-    while endless or first < SAMPLES:
-        yield first
-        first += BATCH
+    while True:
+        while len(waiting) < AHEAD * hands.width and (endless or first < SAMPLES):
+            waiting.append(hands.give(first))
+            first += BATCH
+        if not waiting:
+            return
+        yield hands.take(waiting.popleft())

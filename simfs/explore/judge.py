@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from simfs.disk.model import Disk
+from simfs.disk.worlds import WorldDisk
 from simfs.explore.law import Law
 from simfs.explore.spec import BoundLaw, Part, Spec
 from simfs.explore.stage import LAW_STREAM, RECOVERY_STREAM, Before, Solo, run_alone
@@ -115,8 +117,12 @@ def raise_site(error: BaseException) -> Site | None:
     return site
 
 
+def point_key(disk: Disk, at: Before, rest: object) -> object | None:
+    """Equal for crash points that leave the same images with the same past; None where the disk model does not say."""
+    situation = disk.situation() if isinstance(disk, WorldDisk) else None
+    return None if situation is None else (at.image.digest, situation, rest)
+
+
 def event_key(past: tuple[Any, ...]) -> EventKey:
     """What of the past a law can tell apart."""
     return tuple(event.key() for event in past)
-
-

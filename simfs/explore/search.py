@@ -16,19 +16,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from simfs.disk.model import Disk, DiskModel
 from simfs.disk.scc import SccDisk
-from simfs.disk.worlds import WorldDisk
-from simfs.explore.boot import Run, names_of
-from simfs.explore.cuts import CUTS_BOUND, DECISIVE, SILENT, Known, cuts, happens_before, stamp, whole
+from simfs.explore.boot import Run, loop_of, names_of
+from simfs.explore.cuts import CUTS_BOUND, DECISIVE, SILENT, Cut, Known, cuts, happens_before, stamp, whole
 from simfs.explore.handle import Event, events_of
 from simfs.explore.happens import Order
-from simfs.explore.judge import Inconclusive, Judge, event_key, finding
+from simfs.explore.judge import Inconclusive, Judge, event_key, finding, point_key
 from simfs.explore.law import COMPLETES
 from simfs.explore.lazy import Lazy
+from simfs.explore.ledger import Counts, Ledger, Merged
 from simfs.explore.spec import Part, Spec
 from simfs.explore.stage import Before
 from simfs.explore.strategy import Runs
@@ -81,6 +82,8 @@ class Search:
     base: Before
     deadline: float | None = None
     progress: Callable[[Searched], None] | None = None
+    ledger: Ledger | None = None
+    """Where it is one of several: what each question added to the counts."""
     searched: Searched = field(default_factory=Searched)
     judge: Judge = field(init=False)
     _seen: set[object] = field(default_factory=set)
@@ -89,6 +92,7 @@ class Search:
     """Crash points whose images have all been judged -> images, those that stood for others, for how many."""
     _instants: Known = field(default_factory=Known)
     _lazy: Lazy = field(init=False)
+    _merged: Merged = field(default_factory=Merged)
     _anytime: bool = False
     _told: float = 0.0
 
@@ -112,7 +116,7 @@ class Search:
 
     def _boot(self, parts: list[Part], before: Before, depth: int, path: Path) -> None:
         runs = Runs(self.spec, parts, self.attributes, before)
-        known = Known()
+        known = Known((before.image.digest, event_key(before.past), before.boot, depth))
         try:
             for run, order in runs:
                 self.take(run, order, depth, path, known)
@@ -178,18 +182,28 @@ class Search:
             return
         closed = self.model.closed_under_loss
         for cut in cuts(stamp(run, order), closed, known):
-            self.searched.crash_points += 1
-            disk = self.model.start(run.before.image)
-            for op in cut.ops:
-                add(disk, op)
-            events = (*run.before.past, *events_of(cut.ops, run.names, run.before.boot))
-            wall_ns = cut.ops[-1].time_ns if cut.ops else run.before.wall_ns
-            at = Before(run.before.image, events, run.before.boot, wall_ns)
-            writes: list[Op | None] = [] if closed else [op for op in cut.following if isinstance(op, Write)]
-            for following in writes or [None]:
-                during = following.process if following is not None else -1
-                self._images(disk, following, at, cut.vector, during, way)
-            self._bound(disk.bounds)
+            with self._asked(known.question, cut.key):
+                self._cut(run, cut, way)
+
+    def _cut(self, run: Run, cut: Cut, way: Way) -> None:
+        """A power loss at one instant of a run of several processes."""
+        self.searched.crash_points += 1
+        disk = self.model.start(run.before.image)
+        for op in cut.ops:
+            add(disk, op)
+        events = (*run.before.past, *events_of(cut.ops, run.names, run.before.boot))
+        wall_ns = cut.ops[-1].time_ns if cut.ops else run.before.wall_ns
+        at = Before(run.before.image, events, run.before.boot, wall_ns)
+        closed = self.model.closed_under_loss
+        writes: list[Op | None] = [] if closed else [op for op in cut.following if isinstance(op, Write)]
+        for following in writes or [None]:
+            during = following.process if following is not None else -1
+            self._images(disk, following, at, cut.vector, during, way)
+        self._bound(disk.bounds)
+
+    def _asked(self, name: Callable[[Any], object], key: Any) -> AbstractContextManager[None]:
+        """What is counted inside the block belongs to a question, where somebody keeps a ledger."""
+        return nullcontext() if self.ledger is None else self.ledger.asked(name(key))
 
     def _prefixes(self, ops: Sequence[Op], names: dict[int, str], before: Before, way: Way) -> None:
         """Every power loss among `ops`, made by one process on the disk `before.image`."""
@@ -239,7 +253,8 @@ class Search:
             seen.add(key)
             self._digests.add(digest)
             before = Before(disk.image(pick, following), at.past, at.boot + 1, at.wall_ns)
-            self._image(before, way.depth - 1, way.crashed(Crash(cut, pick, during)), way.restarts)
+            with self._asked(tuple, key):
+                self._image(before, way.depth - 1, way.crashed(Crash(cut, pick, during)), way.restarts)
         if point is not None:
             self._points[point] = (images, searched.lazy_images - blocks, searched.lazy_leaves - leaves)
         self.check_time()
@@ -262,16 +277,18 @@ class Search:
             key = ("restart", recovered.image.digest, event_key(recovered.past), recovered.boot, depth)
             if key not in self._seen:
                 self._seen.add(key)
-                self._boot(restarts, recovered, depth, path)
+                with self._asked(tuple, key):
+                    self._boot(restarts, recovered, depth, path)
 
     @property
     def digests(self) -> frozenset[int]:
         """The images met so far."""
         return frozenset(self._digests)
 
-    def include(self, searched: Searched, digests: frozenset[int]) -> None:
-        """Count what another process searched as this search's own."""
+    def include(self, searched: Searched, digests: frozenset[int], ledger: dict[bytes, Counts]) -> None:
+        """Count what another process searched as this search's own, each question once."""
         self._digests |= digests
+        self._merged.add(ledger, searched)
         for name in COUNTS:
             setattr(self.searched, name, getattr(self.searched, name) + getattr(searched, name))
         self._bound(set(searched.bounds))
@@ -293,21 +310,9 @@ class Search:
             raise OutOfBudget
 
 
-def point_key(disk: Disk, at: Before, rest: object) -> object | None:
-    """Equal for crash points that leave the same images with the same past; None where the disk model does not say."""
-    situation = disk.situation() if isinstance(disk, WorldDisk) else None
-    return None if situation is None else (at.image.digest, situation, rest)
-
-
 def add(disk: Disk, op: Op) -> None:
     """Issue an op of a run with several processes: a flush covers what happens before it."""
     if isinstance(op, Flush | FlushAll | FailedFlush):
         disk.add(op, lambda earlier: happens_before(earlier, op))
     else:
         disk.add(op)
-
-
-def loop_of(run: Run, shown: int = 6) -> str:
-    """The last steps of a run that did not end, for a person."""
-    ops = [op for op in run.ops[-200:] if op.path][-shown:]
-    return ", ".join(f"{type(op).__name__.lower()} {op.path}" for op in ops) or "no call that changes anything"

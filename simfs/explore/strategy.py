@@ -22,6 +22,7 @@ from simfs.explore.happens import Order
 from simfs.explore.plan import NOTHING, Kill, Plan, Strike
 from simfs.explore.policy import Budgeted, Drawn, Pct, Pos
 from simfs.explore.spec import Part, Spec
+from simfs.explore.splitting import MOST, Branch, Left, Splitting
 from simfs.explore.stage import Before
 from simfs.explore.step import Policy
 from simfs.machine.faults import Fault
@@ -47,7 +48,12 @@ class Runs:
     blocked: int = 0
     classes: set[object] = field(default_factory=set)
     made: int = 0
+    most: int = MOST
+    """After so many runs the tree of a plan is split."""
     tree: Dpor | None = None
+    parts_of_plan: Splitting | None = None
+    _before: int = 0
+    """Runs made before this plan's."""
 
     @property
     def sampled(self) -> bool:
@@ -82,19 +88,31 @@ class Runs:
 
     def of_plan(self, plan: Plan, seen: Seen) -> Iterator[tuple[Run, Order | None]]:
         """Every class of runs of one plan; `seen` learns what they suggest."""
-        for run, order in self._schedules(plan):
+        self.parts_of_plan, self._before = Splitting(self.spec.options["preemptions"]), self.made
+        while (branch := self.parts_of_plan.next()) is not None:
+            yield from self.of_branch(plan, branch, seen)
+            self.parts_of_plan.take(branch, self.left)
+
+    def of_branch(self, plan: Plan, branch: Branch, seen: Seen) -> Iterator[tuple[Run, Order | None]]:
+        """Runs of one branch of a plan; `left` is then what it leaves. `seen` learns what they suggest."""
+        for run, order in self._schedules(plan, branch):
             seen.learn(run, plan)
             if run.ticked_out:
                 self.bounds.add(f"at most {self.spec.options['early_ticks']} early steps of the clock in a run")
             yield run, order
 
-    def _schedules(self, plan: Plan) -> Iterator[tuple[Run, Order | None]]:
+    @property
+    def left(self) -> Left:
+        """What the last branch leaves: nothing where every schedule is tried."""
+        return Left() if self.tree is None else self.tree.left
+
+    def _schedules(self, plan: Plan, branch: Branch) -> Iterator[tuple[Run, Order | None]]:
         options = self.spec.options
         bound = options["preemptions"]
         if options["strategy"] == "naive":
             yield from self._plain(plan, bound)
             return
-        search = self.tree = Dpor(bound)
+        search = self.tree = Dpor(bound, branch, self.most)
         while search.next():
             run = self._run(search, plan)
             self.made += 1
@@ -162,15 +180,10 @@ class Runs:
 
     def estimate(self) -> float | None:
         """How many runs the current plan will take, guessed from how far the tree is done; None when unknown."""
-        if self.tree is None or not self.tree.nodes:
+        if self.tree is None or self.parts_of_plan is None:
             return None
-        share, done = 1.0, 0.0
-        for node in self.tree.nodes:
-            width = max(1, len(node.backtrack))
-            tried = len(node.backtrack & set(node.sleep)) - (node.who in node.sleep)
-            done += share * max(0, tried) / width
-            share /= width
-        return None if done <= 0 else self.tree.runs / done
+        done = self.parts_of_plan.done + self.tree.branch.share * self.tree.done
+        return None if done <= 0 else (self.made - self._before) / done
 
 
 @dataclass(slots=True)
@@ -181,6 +194,13 @@ class Seen:
     effective: bool = False
     calls: dict[int, int] = field(default_factory=dict)
     torn: set[Kill] = field(default_factory=set)
+
+    def include(self, other: Seen) -> None:
+        """What other runs of the plan showed."""
+        self.effective |= other.effective
+        self.torn |= other.torn
+        for place, calls in other.calls.items():
+            self.calls[place] = max(self.calls.get(place, 0), calls)
 
     def learn(self, run: Run, plan: Plan) -> None:
         happened = run.struck >= len(plan.strikes) and run.killed >= len(plan.kills)
