@@ -93,7 +93,7 @@ def test_one_tree_of_schedules_is_shared_too() -> None:
     shared = simfs.explore(adding, disk="scc", jobs=pool)
     assert alone.status == shared.status == "proved"
     assert alone.searched.executions == 328
-    assert pool.given > 4, "one plan, and many units"
+    assert pool.given > 2, "one plan, and several units"
     assert counts_of(shared.searched) == counts_of(alone.searched)
     assert shared.searched.distinct_images == alone.searched.distinct_images
 
