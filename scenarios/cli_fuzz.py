@@ -20,6 +20,7 @@ import typer
 from reports.artifact import artifact
 from reports.html import ARTIFACT
 from reports.merge import nights_of, read_artifact
+from scenarios.fuzz.cluster import cluster_workers
 from scenarios.fuzz.corpus import Corpus
 from scenarios.fuzz.document import record_of, verdicts_of
 from scenarios.fuzz.known import read_known
@@ -85,7 +86,7 @@ def workers_of(asked: Asked) -> Workers:
     """Who does the units."""
     if asked.cluster is None:
         return LocalWorkers(asked.jobs)
-    raise UsageError("--cluster is not there yet")
+    return cluster_workers(asked.cluster, asked.jobs)
 
 
 def finish(night: Night, asked: Asked, places: Places) -> int:
