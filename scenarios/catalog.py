@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from scenarios.entries import Entry, Family, Listed, One
+from scenarios.fuzz.planted import planted
 from scenarios.fuzz.targets import programs
 from scenarios.laws import laws
 from scenarios.reported_cases import reported_suite
@@ -60,16 +61,16 @@ GROUP = "simfs.scenarios"
 def scenarios() -> Sequence[Entry]:
     """What this package offers: the suites of eukhe, those of its fuzzer, and the faults that people reported."""
     return (
-        *storage_suite(),
-        *sidecars_suite(),
+        *storage_suite(planted),
+        *sidecars_suite(planted),
         log_entry.entry_check(),
-        *epochs_suite(),
-        *cron_suite(),
+        *epochs_suite(planted),
+        *cron_suite(planted),
         *tree_suite(),
         *tree_entry_suite(),
         *state_suite(),
-        *wire_suite(),
-        *staging_suite(),
+        *wire_suite(planted),
+        *staging_suite(planted),
         *corpus_suite(),
         *GROWING,
         *programs(),
