@@ -7,15 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from scenarios.catalog import catalogue
 from scenarios.cli import run_app
 from scenarios.fuzz import unit as units
 from scenarios.fuzz.corpus import Corpus, Entry, digest
 from scenarios.fuzz.night import Night, Wish
+from scenarios.fuzz.planted import planting
 from scenarios.fuzz.unit import Result, Unit, run_unit
+from simfs.errors import StaleToken
+from simfs.explore.token import parse
 
 
 class Here:
     """Workers that do a unit when its result is asked for, one at a time, in this process."""
+
+    died = 0
 
     def __init__(self, fails: str = "") -> None:
         self.fails = fails
@@ -52,7 +58,7 @@ def test_a_unit_is_done_again_with_the_same_result() -> None:
 
 
 def test_a_unit_that_cannot_be_judged_says_why_and_keeps_what_it_showed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def one(self: units._Run, choices: object) -> None:
+    def one(self: units._Run, choices: object, own: object = ()) -> None:
         self.result.histories += 1
         if self.result.histories == 3:
             raise AssertionError("not when it was run again")
@@ -151,3 +157,14 @@ def test_a_night_without_its_canary_proves_nothing(monkeypatch: pytest.MonkeyPat
     night = Night(Wish(("tree_histories",), budget_s=60.0), Here())
     night.run()
     assert (night.alarm, night.ended) == (False, "the canary was not found")
+
+
+def test_a_fault_is_planted_once_and_its_token_replays_with_that_fault_alone() -> None:
+    with planting(("wire-frames", "log-flush")):
+        found = run_unit(Unit("storage_histories", "prefix", "seed", 0, 400, planted=("log-flush", "wire-frames")), 20.0)
+        (failure, *_) = found.failures
+    token = parse(failure.token)
+    with planting(("log-flush",)):
+        assert failure.law in str(catalogue()["storage_histories"].replay(token))
+    with pytest.raises(StaleToken):
+        catalogue()["storage_histories"].replay(token)

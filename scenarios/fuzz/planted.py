@@ -38,12 +38,13 @@ PLANTED: dict[str, tuple[str, str]] = {
 }
 """Short name -> (module of `scenarios.mutants`, name of the mutant)."""
 
-_wraps: list[Callable[[Any, str], Any]] = []
+_wraps: dict[str, Callable[[Any, str], Any]] = {}
+"""Of the faults that are planted at the moment."""
 
 
 def planted(system: Any, process: str) -> Any:
     """The system calls of a process, with every planted fault in them."""
-    for wrap in _wraps:
+    for wrap in _wraps.values():
         system = wrap(system, process)
     return system
 
@@ -60,13 +61,15 @@ def mutant(name: str) -> Mutant:
 
 @contextmanager
 def planting(names: Sequence[str]) -> Iterator[None]:
-    """Inside the block the stores are broken in these ways."""
+    """Inside the block the stores are broken in these ways; a fault that is planted already is not planted twice."""
     with ExitStack() as stack:
-        for name in names:
+        for name in dict.fromkeys(names):
+            if name in _wraps:
+                continue
             one = mutant(name)
             stack.enter_context(one.broken())
-            _wraps.append(one.wrap)
-            stack.callback(_wraps.remove, one.wrap)
+            _wraps[name] = one.wrap
+            stack.callback(_wraps.pop, name)
         yield
 
 
