@@ -22,7 +22,7 @@ from simfs.errors import StaleToken, UsageError
 from simfs.explore.explorer import explore, replay
 from simfs.explore.law import Law
 from simfs.explore.scenario import Scenario
-from simfs.explore.spec import spec_of
+from simfs.explore.spec import drawn_spec_of, spec_of
 from simfs.explore.token import Token
 from simfs.explore.verdict import STATUSES, Counterexample, Searched, Verdict, together
 
@@ -182,7 +182,7 @@ class Listed:
 
 def laws_of(scenario: Any) -> list[Law]:
     """The laws that a scenario judges, the one of its recovery included."""
-    spec = spec_of(scenario)
+    spec = drawn_spec_of(scenario)
     found = {bound.law.id: bound.law for bound in spec.laws}
     if spec.recover is not None:
         found.setdefault(spec.recovers.id, spec.recovers)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -71,6 +72,10 @@ class Histories:
     laws_judged: tuple[Law, ...]
     disk: tuple[str, ...]
     count: int = 120
+    stage: Callable[[], AbstractContextManager[None]] = tripwire
+    """Within it the code under test runs."""
+    modules: tuple[str, ...] | None = None
+    """Those whose branches guide `simfs fuzz`; None: those of the stores."""
 
     @property
     def laws(self) -> list[Law]:
@@ -79,7 +84,7 @@ class Histories:
     def run(self, ask: Ask, progress: Progress | None = None) -> Verdict:
         models = models_named(self.disk if ask.disk is None else ask.disk)
         taken_escapes()
-        with tripwire():
+        with self.stage():
             return together([self._on(model, ask, progress) for model in models])
 
     def _on(self, model: DiskModel, ask: Ask, progress: Progress | None) -> Verdict:
@@ -166,7 +171,7 @@ class Histories:
         choices = Replayed(token.path[0].schedule)
         history = self.make(models[0], choices)
         try:
-            with tripwire():
+            with self.stage():
                 history.run()
                 no_escapes()
         except Broken as broken:

@@ -19,7 +19,10 @@ from typing import Any
 
 from scenarios.catalog import catalogue
 from scenarios.entries import Entry, One
+from scenarios.fuzz.own import DRAWN, is_program, own_target
+from scenarios.histories import Histories
 from simfs.errors import UsageError
+from simfs.explore.program import Program
 from simfs.explore.scenario import Scenario
 
 _MEMBER = re.compile(r"^(?P<name>[^\[\]]+)\[(?P<member>[^\[\]]*)\]$")
@@ -57,7 +60,22 @@ def entry_for_token(reference: str) -> Entry:
             f"{reference} was made inside a function, so only the test that made it can run it again:"
             " pytest FILE --simfs-replay TOKEN"
         )
+    if ":" in reference and (reference.endswith(f"[{DRAWN}]") or is_program(_scenario_at(reference))):
+        return drawn(reference)
     return entries_for(reference)[0]
+
+
+def drawn(reference: str) -> Histories:
+    """What is fuzzed of a class; `[drawn]` behind its name is optional. Raises UsageError."""
+    plain = reference.removesuffix(f"[{DRAWN}]")
+    return own_target(_scenario_at(plain), plain)
+
+
+def all_drawn(reference: str) -> list[Histories]:
+    """What is fuzzed of a class, or of every scenario of a file. Raises UsageError."""
+    if ":" in reference:
+        return [drawn(reference)]
+    return [own_target(kind, f"{reference}:{_name(kind)}") for kind in _scenarios_at(reference)]
 
 
 def function_for(reference: str) -> Any:
@@ -75,11 +93,16 @@ def sibling(reference: str, name: str) -> Any:
     return _named(module, name, f"{reference.rpartition(':')[0]}:{name}")
 
 
-def _attribute(reference: str) -> Entry:
+def _scenario_at(reference: str) -> Any:
     module, name = _split(reference)
     found = _named(module, name, reference)
     if not _is_scenario(found):
         raise UsageError(f"{reference} is no Scenario; {_offered(module, reference)}")
+    return found
+
+
+def _attribute(reference: str) -> Entry:
+    found = _scenario_at(reference)
     return One(_known_as(found, reference) if reference.partition(":")[0].endswith(".py") else found)
 
 
@@ -94,11 +117,16 @@ def _named(module: ModuleType, path: str, reference: str) -> Any:
     return found
 
 
-def _all_of(reference: str) -> list[Entry]:
-    module = _load(reference)
-    kinds = _scenarios_in(module)
+def _scenarios_at(reference: str) -> list[Any]:
+    kinds = _scenarios_in(_load(reference))
     if not kinds:
         raise UsageError(f"{reference} has no scenario: no class in it derives from simfs.Scenario")
+    return kinds
+
+
+def _all_of(reference: str) -> list[Entry]:
+    kinds = _scenarios_at(reference)
+    kinds = [kind for kind in kinds if not is_program(kind)] or kinds
     if not reference.endswith(".py"):
         return [One(kind) for kind in kinds]
     return [One(_known_as(kind, f"{reference}:{_name(kind)}")) for kind in kinds]
@@ -128,7 +156,7 @@ def _scenarios_in(module: ModuleType) -> list[Any]:
 
 def _is_scenario(found: Any) -> bool:
     return isinstance(found, Scenario) or (
-        isinstance(found, type) and issubclass(found, Scenario) and found is not Scenario
+        isinstance(found, type) and issubclass(found, Scenario) and found not in (Scenario, Program)
     )
 
 

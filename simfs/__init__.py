@@ -11,6 +11,7 @@ from simfs.explore.explorer import explore, replay
 from simfs.explore.handle import Event, Handle
 from simfs.explore.law import Law
 from simfs.explore.outcomes import Outcome, outcomes
+from simfs.explore.program import Program
 from simfs.explore.scenario import Scenario, law, process, recover, scenario
 from simfs.explore.verdict import Counterexample, Searched, Verdict
 from simfs.machine.inode import Image as CrashImage
@@ -20,6 +21,6 @@ from simfs.machine.process import Process
 
 __all__ = [
     "BadToken", "Choices", "Counterexample", "CrashImage", "DiskModel", "Event", "Handle", "Law", "Op",
-    "OpJournal", "Outcome", "Process", "Scenario", "Searched", "SetupFailed", "SimfsError", "StaleToken", "UsageError",
-    "Verdict", "check", "explore", "law", "outcomes", "process", "recover", "replay", "scenario",
+    "OpJournal", "Outcome", "Process", "Program", "Scenario", "Searched", "SetupFailed", "SimfsError", "StaleToken",
+    "UsageError", "Verdict", "check", "explore", "law", "outcomes", "process", "recover", "replay", "scenario",
 ]  # fmt: skip

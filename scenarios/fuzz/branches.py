@@ -1,4 +1,4 @@
-"""Which branches of the stores' rules a history takes, counted exactly and cheaply.
+"""Which branches of the code under test a history takes, counted exactly and cheaply.
 
 While `counted` is on, each function of the chosen modules runs code that is its own with one call more at the start of
 every branch: of a function, of both sides of an `if` (written or not), of a loop's body, of an `except`, of a `case`.
@@ -36,10 +36,11 @@ RULES = (
 
 @contextmanager
 def counted(names: Iterable[str] = RULES) -> Iterator[set[int]]:
-    """Inside the block branches of the named modules are added to the set; clear it before each history."""
+    """Inside the block branches of the named modules are added to the set; clear it before each history. A module with
+    no source is left out."""
     hits: set[int] = set()
     undo: list[tuple[FunctionType, CodeType]] = []
-    modules = [importlib.import_module(name) for name in names]
+    modules = [module for module in map(importlib.import_module, names) if _has_source(module)]
     for module in modules:
         vars(module)[CALL] = hits.add
         codes = _marked_codes(module)
@@ -55,6 +56,13 @@ def counted(names: Iterable[str] = RULES) -> Iterator[set[int]]:
             function.__code__ = code
         for module in modules:
             del vars(module)[CALL]
+
+
+def _has_source(module: ModuleType) -> bool:
+    try:
+        return bool(inspect.getsource(module))
+    except (OSError, TypeError):
+        return False
 
 
 @cache

@@ -1,10 +1,10 @@
-"""One drawn life of a machine: boots of drawn processes, kills, faults, clock jumps, power losses, also in recovery.
+"""One drawn life of a machine: boots with processes, kills, faults, clock jumps, power losses, also in recovery.
 
-A `Program` is a scenario whose processes are drawn: for each boot so many processes with a list of operations each, on
-the real store. Its laws are those of the store's suite. A history runs boot after boot under a drawn schedule and a
-drawn plan of mishaps. Each boot is recorded once and crashed at several drawn points; at each the disk model says what
-may survive, of which one leaf is drawn, recovered (recovery may lose power in its turn) and judged. The last of these
-disks is where the next boot begins.
+Who runs in each boot is said by `lives`: the drawn processes of a `Program`, or those of any other scenario. A history
+runs boot after boot under a drawn schedule and a drawn plan of mishaps, within the scenario's bounds. Each boot is
+recorded once and crashed at several drawn points; at each the disk model says what may survive, of which one leaf is
+drawn, recovered (recovery may lose power in its turn) and judged. The last of these disks is where the next boot
+begins.
 
 Everything is drawn from one `Choices`, so its list is the history: it can be replayed, changed and shrunk.
 """
@@ -15,10 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import simfs
+from scenarios.fuzz.lives import lives_of
 from scenarios.fuzz.marks import class_of, mark, races
 from scenarios.histories import Broken
-from scenarios.suites.storage import Wrap, as_it_is
 from simfs.disk.model import DiskModel
 from simfs.explore.boot import Run, names_of, run_boot
 from simfs.explore.choices import Choices
@@ -31,38 +30,15 @@ from simfs.explore.law import COMPLETES
 from simfs.explore.plan import Kill, Plan, Strike
 from simfs.explore.ready import prepare
 from simfs.explore.search import add
-from simfs.explore.spec import Part, Spec, spec_of
+from simfs.explore.spec import Part, Spec
 from simfs.explore.stage import Before
 from simfs.explore.step import Step
 from simfs.explore.verdict import Finding, Searched
 from simfs.machine.errors import Deadlock, StepLimit
 from simfs.machine.ops import Op, Write
 
-BOOTS_MAX, CRASHES_MAX, CALLS_MAX, PLACES_MAX = 3, 4, 40, 60
-"""Boots of a history; crash points drawn in a boot; calls before a kill; steps among which switches are drawn."""
-
-
-class Program(simfs.Scenario):
-    """A scenario whose processes are drawn. Mixed into the scenarios of a store, whose setup and laws it keeps.
-
-    An operation is a method `op_NAME(m, n)`: what process `m.process` does, `n` a number drawn below `WAYS`.
-    """
-
-    operations: tuple[str, ...] = ()
-    """Names of the operations, the plainest first."""
-    length_max = 4
-    """Operations of one process at most."""
-    processes_max = 3
-    raises: tuple[type[BaseException], ...] = ()
-    """Errors that may end a process."""
-    preemptions: int | None = None
-
-    @simfs.process
-    def nobody(self, m: simfs.Handle) -> None:
-        """The drawn processes stand in its place."""
-
-
-WAYS = 8
+CRASHES_MAX, CALLS_MAX, PLACES_MAX = 4, 40, 60
+"""Crash points drawn in a boot; calls before a kill; steps among which switches are drawn."""
 
 
 @dataclass(slots=True)
@@ -96,45 +72,55 @@ class Sparse:
 
 
 class DrawnRun:
-    """One history of a program on one disk model. `story` tells it, `crashes` counts what was judged after a power
+    """One history of a scenario on one disk model. `story` tells it, `crashes` counts what was judged after a power
     loss, `marks` and `classes` what it has shown."""
 
-    def __init__(self, model: DiskModel, choices: Choices, kind: Any, wrap: Wrap = as_it_is) -> None:
+    def __init__(self, model: DiskModel, choices: Choices, spec: Spec) -> None:
         self.model = model
         self.draw = choices.draw
         self.choices = choices
-        self.program: Program = kind(wrap)
+        self.spec: Spec = for_model(spec, model)
+        self.lives = lives_of(spec)
         self.story: list[str] = []
         self.crashes = 0
         self.marks: set[int] = set()
         self.classes: set[int] = set()
 
     def run(self) -> None:
-        """Boot after boot. Raises `Broken`."""
-        self.spec: Spec = for_model(spec_of(self.program, disk=self.model.name), self.model)
+        """Boot after boot. Raises `Broken`, and SetupFailed."""
         ready = prepare(self.spec)
         self.attributes = ready.attributes
         self.judge = Judge(self.spec, ready.attributes, Searched())
-        before = ready.base
-        for _ in range(1 + self.draw(BOOTS_MAX, "further boots")):
-            before = self.boot(before)
+        self.losses = self.depth
+        before, parts = ready.base, list(self.spec.processes)
+        for _ in range(self.lives.boots(self.draw) if self.depth else 1):
+            parts = self.lives.parts(self.draw, before, parts)
+            if not parts:
+                return
+            before = self.boot(before, parts)
 
-    def boot(self, before: Before) -> Before:
-        """Drawn processes from this disk on; the disk from which the next boot begins."""
-        parts = [self.process(before.boot, place) for place in range(1 + self.draw(self.program.processes_max, "more"))]
+    @property
+    def depth(self) -> int:
+        """Power losses in a row."""
+        return int(self.spec.options["power_depth"]) if self.spec.options["power"] else 0
+
+    def boot(self, before: Before, parts: list[Part]) -> Before:
+        """These processes from this disk on; the disk from which the next boot begins."""
         plan = self.plan(len(parts))
         self.story.append(f"boot {before.boot}" + (f", with {plan}" if str(plan) else ""))
         for part in parts:
-            self.story.append(f"  {part.name}: {part.call.__doc__}")
+            self.story.append(f"  {part.name}: {part.call.__doc__ or 'as written'}")
         run = run_boot(self.spec, parts, self.attributes, before, Sparse(self.choices), plan=plan)
         order = Order.of(run.steps)
         if len(parts) > 1:
             self.marks |= races(run, order)
             self.classes.add(class_of(order))
+        losses = self.depth if self.lives.renews else self.losses
         try:
             self.ends(run)
             after = before
-            for _ in range(1 + self.draw(CRASHES_MAX, "further crash points")):
+            for _ in range(1 + self.draw(CRASHES_MAX, "further crash points") if losses else 0):
+                self.losses = losses
                 after = self.power_loss(run, order, before)
         except Inconclusive as reason:
             self.marks.add(mark("end", "inconclusive"))
@@ -142,30 +128,15 @@ class DrawnRun:
             return before
         return after
 
-    def process(self, boot: int, place: int) -> Part:
-        """A process with drawn operations."""
-        names = self.program.operations
-        ops = [
-            (names[self.draw(len(names), "operation")], self.draw(WAYS, "which"))
-            for _ in range(1 + self.draw(self.program.length_max, "further operations"))
-        ]
-
-        def call(program: Any, m: simfs.Handle) -> None:
-            for name, which in ops:
-                getattr(program, f"op_{name}")(m, which)
-
-        call.__doc__ = ", ".join(f"{name} {which}" for name, which in ops)
-        return Part(f"p{boot}{'abc'[place]}", call, 0, self.program.raises)
-
     def plan(self, places: int) -> Plan:
         """What goes wrong besides power."""
         options = self.spec.options
         kills = {self.draw(places, "who is killed"): self.draw(CALLS_MAX, "calls before the kill")
-                 for _ in range(min(places, self.draw(3, "kills")))}  # fmt: skip
+                 for _ in range(min(places, self.draw(1 + options["kills"], "kills")))}  # fmt: skip
         faults = len(options["faults"]) + len(self.spec.faults)
         strikes = [
             Strike(self.draw(faults, "fault"), self.draw(places, "whom it strikes"), self.draw(CALLS_MAX // 4, "match"))
-            for _ in range(self.draw(3, "faults") if faults else 0)
+            for _ in range(self.draw(1 + options["max_faults"], "faults") if faults else 0)
         ]
         jumps = options["clock_jumps"]
         jump = self.draw(len(jumps) + 1, "clock jump") - 1 if jumps else -1
@@ -173,6 +144,7 @@ class DrawnRun:
             tuple(Kill(place, call) for place, call in sorted(kills.items())),
             tuple(sorted(set(strikes))),
             None if jump < 0 else jump,
+            bool(options["reuse_inodes"] and self.draw(2, "numbers of inodes are used again")),
         )
 
     def ends(self, run: Run) -> None:
@@ -246,6 +218,7 @@ class DrawnRun:
     ) -> Before:
         """A drawn disk of those that the power loss may leave."""
         self.crashes += 1
+        self.losses -= 1
         _, pick = disk.sample(lambda n: self.draw(n, "survivors"), following)
         fates = disk.fates(pick, following)
         lost = [f"{type(op).__name__} {op.path}" for op in issued if fates.get(op.index, "durable") == "lost"]
@@ -257,15 +230,12 @@ class DrawnRun:
         return Before(disk.image(pick, following), events, before.boot + 1, wall_ns)
 
     def recovered(self, at: Before) -> Before:
-        """Recovery, in which the power may go again, and the laws on what it leaves."""
-        for _ in range(3):
-            solo = self.judge.recovery(at)
-            if solo is None:
-                break
+        """Recovery, in which the power may go again while there are losses left, and the laws on what it leaves."""
+        while (solo := self.judge.recovery(at)) is not None:
             failed = self.judge.recovery_failed(solo)
             if failed is not None:
                 self.broken(failed)
-            if not self.draw(2, "the power goes in recovery"):
+            if not self.losses or not self.draw(2, "the power goes in recovery"):
                 at = self.judge.after_recovery(at, solo)
                 break
             ops = solo.machine.journal.ops
@@ -277,4 +247,3 @@ class DrawnRun:
             at = self.left(disk, ops[:point], ops, following, at, names_of(solo.machine))
         self.judged(at)
         return at
-

@@ -10,12 +10,11 @@ import errno
 
 import simfs
 from eukhe.cron import Claim, CronFailed, CronRefused, Outcome
-from scenarios.fuzz.drawn_run import Program
 from scenarios.suites.cron import DUE_MS, CronScenario
 from simfs.machine.faults import Errno, Short
 
 
-class CronProgram(CronScenario, Program):
+class CronProgram(CronScenario, simfs.Program):
     """Scheduled jobs, by drawn processes."""
 
     name = "cron_program"
@@ -73,5 +72,3 @@ class CronProgram(CronScenario, Program):
     def op_give_up(self, m: simfs.Handle, n: int) -> None:
         """Look at the jobs; whatever was claimed stays claimed."""
         self.store(m).list()
-
-

@@ -10,15 +10,15 @@ import errno
 
 import simfs
 from eukhe.epochs import NotFound, Session, SessionError, read_session, repair
-from scenarios.fuzz.drawn_run import WAYS, Program
 from scenarios.laws import epochs
 from scenarios.suites.epochs import DIR, HOME, ID, ReadingScenario
+from simfs.explore.program import WAYS
 from simfs.machine.faults import Errno, Short
 
 WHO = tuple(f"p{boot}{place}" for boot in range(1, 12) for place in "abc")
 
 
-class EpochProgram(ReadingScenario, Program):
+class EpochProgram(ReadingScenario, simfs.Program):
     """Sessions, by drawn processes."""
 
     name = "epochs_program"
@@ -94,5 +94,3 @@ class EpochProgram(ReadingScenario, Program):
                 self.finish_compaction(m, session)
         except NotFound:
             return
-
-

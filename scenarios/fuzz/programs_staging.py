@@ -11,7 +11,6 @@ import errno
 import simfs
 from eukhe.errors import EukheError, StorageInUse
 from eukhe.sessions import delete_session, fork_session, import_session, list_sessions
-from scenarios.fuzz.drawn_run import Program
 from scenarios.laws import listing, staging
 from scenarios.suites.listing import ListingScenario
 from scenarios.suites.staging import DAY_S, NAME, PLACE, SESSIONS
@@ -19,7 +18,7 @@ from scenarios.suites.staging_publish import SettleScenario
 from simfs.machine.faults import Errno
 
 
-class StagingProgram(SettleScenario, Program):
+class StagingProgram(SettleScenario, simfs.Program):
     """Builds of one name, by drawn processes."""
 
     name = "staging_program"
@@ -83,7 +82,7 @@ class StagingProgram(SettleScenario, Program):
         """Judged by the other laws: what a rename met is not noted here."""
 
 
-class ListingProgram(ListingScenario, Program):
+class ListingProgram(ListingScenario, simfs.Program):
     """Imports, forks and deletes, by drawn processes."""
 
     name = "listing_program"

@@ -27,6 +27,7 @@ from scenarios.suites.storage import Wrap
 from simfs.disk.model import DiskModel
 from simfs.explore.choices import Choices
 from simfs.explore.law import COMPLETES, Law
+from simfs.explore.spec import drawn_spec_of
 
 COUNT = 12
 """Histories that `simfs run` draws on each model; nights draw as many as they have time for."""
@@ -34,7 +35,7 @@ COUNT = 12
 
 def _program(kind: Any, name: str, statement: str, disk: tuple[str, ...], wrap: Wrap) -> Histories:
     def make(model: DiskModel, choices: Choices) -> History:
-        return DrawnRun(model, choices, kind, wrap)
+        return DrawnRun(model, choices, drawn_spec_of(kind(wrap)))
 
     return Histories(name, statement, make, (COMPLETES, *laws_of(kind(wrap))), disk, COUNT)
 
@@ -88,5 +89,3 @@ def targets() -> dict[str, Histories]:
         *programs(),
     )
     return {one.name: one for one in found}
-
-

@@ -17,23 +17,24 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
-from scenarios.fuzz.branches import counted
+from scenarios.fuzz.branches import RULES, counted
 from scenarios.fuzz.guided import Clamped, Guided, changed
+from scenarios.fuzz.lookup import target_named
 from scenarios.fuzz.marks import Watching
 from scenarios.fuzz.planted import planting
 from scenarios.fuzz.shrinking import TRIES, shrunk, stripped
-from scenarios.fuzz.targets import targets
 from scenarios.histories import Broken, Failed, Histories, no_escapes
 from simfs.disk.models import models_named
+from simfs.errors import UsageError
 from simfs.explore.choices import Choices
 from simfs.explore.token import Token
 from simfs.explore.verdict import Leg
-from simfs.patch import taken_escapes, tripwire
+from simfs.patch import taken_escapes
 
 FRESH = 3
 """One history in so many is drawn from scratch, the others from a parent, where there is one."""
 CAUSE_MAX = 120
-_NUMBERS = re.compile(r"p\d+[abc]\b|[0-9a-f]{8,}|\d+")
+_NUMBERS = re.compile(r"p\d+[a-z]\b|[0-9a-f]{8,}|\d+")
 
 List = tuple[int, ...]
 
@@ -101,16 +102,26 @@ class Result:
     """Why the unit could not be done, or not to its end; what it showed until then counts."""
 
 
-def run_unit(unit: Unit, seconds: float | None = None) -> Result:
-    """Do a unit; after so many seconds of real time it ends early. What the harness signals is `trouble`."""
-    with planting(unit.planted), counted() as hits, tripwire():
-        taken_escapes()
-        run = _Run(unit, targets()[unit.target], hits, seconds)
+def run_unit(unit: Unit, seconds: float | None = None, target: Histories | None = None) -> Result:
+    """Do a unit; after so many seconds of real time it ends early. What the harness signals is `trouble`.
+
+    `target` is looked up by its name when it is not given.
+    """
+    with planting(unit.planted):
         try:
-            return run.run()
-        except Exception as error:
-            run.result.trouble = f"{unit.target} on {unit.disk}: {type(error).__name__}: {error}"
-            return run.result
+            found = target or target_named(unit.target)
+        except UsageError as error:
+            return Result(unit, trouble=f"{unit.target}: {error}")
+        with counted(RULES if found.modules is None else found.modules) as hits, found.stage():
+            taken_escapes()
+            run = _Run(unit, found, hits, seconds)
+            try:
+                return run.run()
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                run.result.trouble = f"{unit.target} on {unit.disk}: {type(error).__name__}: {error}"
+                return run.result
 
 
 @dataclass(slots=True)

@@ -1,7 +1,8 @@
 """A scenario read once: its parts in the order they are written, its laws, and its options.
 
 `spec_of` reads a `Scenario` class or object; everything downstream works on the `Spec`. An override stands in the place
-of the method that it overrides, so a subclass that changes one process keeps the order of all.
+of the method that it overrides, so a subclass that changes one process keeps the order of all. A `Program` has no parts
+of its own and is read by `drawn_spec_of`, for whoever draws them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 from simfs.errors import UsageError
 from simfs.explore.law import RECOVERS, Law
+from simfs.explore.program import Program
 from simfs.explore.reference import reference_of
 from simfs.explore.scenario import OPTIONS, STRATEGIES, Function, Scenario
 from simfs.machine.faults import Fault
@@ -28,6 +30,8 @@ class Part:
     call: Callable[[Any, Any], Any]
     restart: int = 0
     raises: tuple[type[BaseException], ...] = ()
+    methods: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+    """Of a drawn process: the methods that it calls in turn, and what each is given after `m`; `call` does the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +76,9 @@ class Spec:
         """Run a part of the scenario, as the process that is current."""
         if self.isolation is None:
             part.call(instance, handle)
-        else:
-            self.isolation.own(getattr(type(instance), part.name))(instance, handle)
+            return
+        for name, given in part.methods or ((part.name, ()),):
+            self.isolation.own(getattr(type(instance), name))(instance, handle, *given)
 
     @property
     def ordered(self) -> bool:
@@ -88,7 +93,31 @@ class Spec:
 
 
 def spec_of(scenario: Any, **options: Any) -> Spec:
-    """Read a Scenario class or object. Raises UsageError where it has no process, no law, or an unknown option."""
+    """Read a Scenario class or object. Raises UsageError where it has no process, no law, or an unknown option, and for
+    a Program, whose processes are drawn."""
+    kind = scenario if isinstance(scenario, type) else type(scenario)
+    if issubclass(kind, Program):
+        raise UsageError(
+            f"{kind.__name__} is a Program: its processes are drawn, so it cannot be searched. Fuzz it:"
+            f" simfs fuzz {reference_of(scenario)}, or the fixture simfs_fuzz in a test"
+        )
+    spec = _read(scenario, options)
+    if not spec.processes:
+        raise UsageError(f"scenario {spec.name} has no process: mark a method with @simfs.process")
+    return spec
+
+
+def drawn_spec_of(scenario: Any) -> Spec:
+    """Read a Program, which has no part of its own then, or any other scenario. Raises UsageError as `spec_of` does."""
+    kind = scenario if isinstance(scenario, type) else type(scenario)
+    if not issubclass(kind, Program):
+        return spec_of(scenario)
+    spec = _read(scenario, {})
+    spec.processes = []
+    return spec
+
+
+def _read(scenario: Any, options: dict[str, Any]) -> Spec:
     kind = scenario if isinstance(scenario, type) else type(scenario)
     if not issubclass(kind, Scenario):
         raise UsageError(f"{scenario!r} is no Scenario: pass a subclass of simfs.Scenario or use simfs.scenario(...)")
@@ -101,8 +130,6 @@ def spec_of(scenario: Any, **options: Any) -> Spec:
         raise UsageError(f"no strategy {merged['strategy']!r}; there are {', '.join(STRATEGIES)}")
     processes, laws, recovery, recovers = _parts(kind)
     name = (original or kind).name or kind.__name__
-    if not processes:
-        raise UsageError(f"scenario {name} has no process: mark a method with @simfs.process")
     if not laws:
         raise UsageError(f"scenario {name} has no law: mark a method with @simfs.law")
     if merged["only"]:
