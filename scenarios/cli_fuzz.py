@@ -1,4 +1,4 @@
-"""The command `simfs fuzz`: drawn histories of the stores, for as long as one likes, guided by what is new.
+"""The command `simfs fuzz`: drawn histories of the stores or of one's own classes, for as long as one likes, guided by
 
 Exit codes: 0 when nothing new was found, 1 for a failure that is not known, 2 for wrong usage, 3 when the night was
 interrupted, its workers went away, or the canary was not found. Whatever ends a night, its report is written.
@@ -24,15 +24,15 @@ from scenarios.fuzz.cluster import cluster_workers
 from scenarios.fuzz.corpus import Corpus
 from scenarios.fuzz.document import record_of, verdicts_of
 from scenarios.fuzz.known import read_known
+from scenarios.fuzz.lookup import chosen
 from scenarios.fuzz.night import Night, Wish
 from scenarios.fuzz.planted import asked_for
-from scenarios.fuzz.targets import targets
 from scenarios.fuzz.workers import LocalWorkers, Workers
 from scenarios.publish import Places, check_places, publish, say_published
 from scenarios.times import seconds
 from simfs.errors import UsageError
 
-Names = Annotated[list[str] | None, typer.Argument(help="Targets or stores, as epochs; all when none.", metavar="NAME")]
+Names = Annotated[list[str] | None, typer.Argument(help="Targets, stores, or your own file.py:Class; all stores when none.", metavar="NAME")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def fuzz_(
         str | None, typer.Option(help="Address of a dask scheduler, or 'local'.", metavar="ADDRESS")
     ] = None,
 ) -> None:
-    """Draw histories of the stores until the time is up; keep what shows something new, shrink what breaks a law."""
+    """Draw histories of the stores, or of your own classes, until the time is up; keep what shows something new, shrink what breaks a law."""
     wish = Wish(chosen(names or []), seconds(budget), seed or os.urandom(6).hex(), shard_of(shard), tuple(asked_for()))
     asked = Asked(wish, jobs, corpus, known, report, cluster)
     places = Places(report, None, github)
@@ -120,27 +120,16 @@ def closing_lines(night: Night, record: dict[str, Any]) -> list[str]:
     if night.corpus is not None:
         kept = record["corpus"]
         lines.append(
-            f"corpus {night.corpus.directory}: {kept['before']} replayed, {kept['pruned']} pruned,"
-            f" {kept['added']} added"
-            + (f", {len(night.skipped)} skipped" if night.skipped else "")
+            f"corpus {night.corpus.directory}: {kept['replayed']} of {kept['before']} replayed, {kept['pruned']}"
+            f" pruned, {kept['added']} added" + (f", {len(night.skipped)} skipped" if night.skipped else "")
         )
+    if night.workers.died:
+        lines.append(f"workers that died: {night.workers.died}; what they were doing was handed out again")
     if not night.alarm:
         lines.append(f"the canary was not found: {night.ended}; nothing of this night proves anything")
     lines.append(f"{len(new)} new failures, {len(list(failures)) - len(new)} known")
     lines += [f"simfs replay {failure.token}" for failure in new]
     return lines
-
-
-def chosen(names: list[str]) -> tuple[str, ...]:
-    """Targets by name, or all of a store. Raises UsageError."""
-    known = targets()
-    found: list[str] = []
-    for name in names:
-        fitting = [one for one in known if name in (one, one.partition("_")[0])]
-        if not fitting:
-            raise UsageError(f"no target {name!r}; there are {', '.join(known)}")
-        found += fitting
-    return tuple(dict.fromkeys(found))
 
 
 def shard_of(text: str) -> tuple[int, int]:
@@ -187,5 +176,3 @@ def rescue(document: dict[str, Any]) -> str | None:
 def register(app: typer.Typer, wrap: Callable[[Callable[..., None]], Callable[..., Any]]) -> None:
     """Add the command."""
     app.command("fuzz")(wrap(fuzz_))
-
-

@@ -70,7 +70,17 @@ class ClusterWorkers:
         self._hand_out()
 
     def take(self, seconds: float) -> list[Result]:
-        """Results that have come. Raises ConnectionError."""
+        """Results that have come. Raises ConnectionError; but results that came before that are taken first."""
+        try:
+            self._listen(seconds)
+            self._hand_out()
+        except ConnectionError:
+            if not self._come:
+                raise
+        come, self._come = self._come, []
+        return come
+
+    def _listen(self, seconds: float) -> None:
         try:
             self._heard(self._events.get(timeout=seconds or 0.001))
             while True:
@@ -79,9 +89,6 @@ class ClusterWorkers:
             if not self._come:
                 self.cluster.check(seconds)
                 self._processes = max(1, self.cluster.processes())
-        self._hand_out()
-        come, self._come = self._come, []
-        return come
 
     def close(self) -> None:
         """Take back what is out, and leave."""

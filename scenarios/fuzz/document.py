@@ -65,7 +65,11 @@ def record_of(night: Night, started: str, jobs: int) -> Record:
         "new": tally.fresh,
         "marks": by_kind(marks),
         "classes": len(tally.classes),
-        "corpus": {"before": night.before, "added": tally.added, "pruned": night.pruned},
+        "corpus": {
+            "before": night.before, "replayed": night.before - night.unreplayed, "added": tally.added,
+            "pruned": night.pruned,
+        },
+        "died": night.workers.died,
         "skipped": night.skipped,
         "trouble": night.trouble,
         "targets": {

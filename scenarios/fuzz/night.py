@@ -12,15 +12,18 @@ to, because the disk is full, is said once; the night goes on, and what it finds
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from scenarios.fuzz.corpus import Corpus, Entry
+from scenarios.fuzz.lookup import target_named, why_unknown
 from scenarios.fuzz.planted import CANARY, CANARY_TARGET
+from scenarios.fuzz.replaying import Replayed, Sorted, replay_units
 from scenarios.fuzz.tally import Tally
 from scenarios.fuzz.targets import targets
 from scenarios.fuzz.unit import Failure, Result, Unit
-from scenarios.fuzz.workers import Workers, results_of
+from scenarios.fuzz.workers import Workers
 
 UNIT_S = 1.5
 """A unit is made to take about so long."""
@@ -28,7 +31,6 @@ COUNTS = (4, 2000)
 """Fewest and most histories of a unit."""
 PARENTS_MAX = 24
 """Lists that a unit is given to start from."""
-REPLAYED_TOGETHER = 40
 CANARY_S = 60.0
 GRACE_S = 20.0
 """How long units that are out may go on when the time is up."""
@@ -93,31 +95,48 @@ class Night:
     """What went wrong with the corpus or the workers, each said once."""
     pruned: int = 0
     before: int = 0
+    unreplayed: int = 0
     _lanes: dict[str, Lane] = field(default_factory=dict)
     _parents: dict[str, list[tuple[int, ...]]] = field(default_factory=dict)
     _met: dict[str, set[str]] = field(default_factory=dict)
+    _come: list[Result] = field(default_factory=list)
 
     def run(self) -> None:
-        """The whole night. Raises nothing that a night can meet."""
+        """The whole night. Raises UsageError for a target that there is not, and nothing that a night can meet."""
         started = time.monotonic()
-        known = targets()
-        self._lanes = {name: Lane(name, known[name].disk) for name in self.wish.names or known}
+        self._lanes = {name: Lane(name, target_named(name).disk) for name in self.wish.names or targets()}
         try:
             self.alarm = self._canary()
             if self.alarm:
-                self._replay(self._stored())
+                self._replay(self._stored(), started)
                 self._draw(started)
             else:
                 self.ended = "the canary was not found"
         except KeyboardInterrupt:
             self.ended = "interrupted"
-            for result in results_of(self.workers, 0.0) if self.alarm else ():
-                self._take(result)
         except ConnectionError as error:
             self.ended = f"the workers went away: {error}"
         finally:
+            self._take_the_rest()
             self.workers.close()
             self.seconds = time.monotonic() - started
+
+    def _results(self, seconds: float) -> Iterator[Result]:
+        """Results, in a fixed order of those that came together. One is let go when it has been taken in, not before,
+        so whatever interrupts that loses none."""
+        self._come += sorted(self.workers.take(seconds), key=lambda result: (result.unit.target, result.unit.first))
+        while self._come:
+            yield self._come[0]
+            self._come.pop(0)
+
+    def _take_the_rest(self) -> None:
+        """What had come when the night ended."""
+        try:
+            for result in self._results(0.0) if self.alarm else ():
+                self._take(result)
+        except (KeyboardInterrupt, ConnectionError):
+            for result in self._come:
+                self._take(result)
 
     def _canary(self) -> bool:
         """Whether a planted fault is found, by the workers of this night."""
@@ -125,7 +144,7 @@ class Night:
         self.workers.give(unit, CANARY_S)
         deadline = time.monotonic() + CANARY_S
         while time.monotonic() < deadline:
-            for result in results_of(self.workers, 1.0):
+            for result in self.workers.take(1.0):
                 return bool(result.failures)
         return False
 
@@ -138,6 +157,8 @@ class Night:
         except OSError as error:
             self._complain(f"the corpus {self.corpus.directory} cannot be read: {error.strerror}")
             return []
+        unknown = {name: why_unknown(name) for name in {entry.target for entry in entries} - set(self._lanes)}
+        self.skipped += [f"{self.corpus.directory}/{e.name}: {unknown[e.target]}" for e in entries if unknown.get(e.target)]
         for line in self.skipped:
             self.tell(f"skipped: {line}")
         k, m = self.wish.shard
@@ -145,46 +166,41 @@ class Night:
         self.before = len(mine)
         return sorted(mine, key=lambda entry: (not entry.law, len(entry.choices), entry))
 
-    def _replay(self, stored: Sequence[Entry]) -> None:
-        """Run what was stored, and drop what shows nothing more."""
-        groups: dict[tuple[str, str, bool], list[Entry]] = {}
-        for entry in stored:
-            groups.setdefault((entry.target, entry.disk, bool(entry.law)), []).append(entry)
-        units = [
-            Unit(target, disk, "replay", at, 0, tuple(e.choices for e in entries[at : at + REPLAYED_TOGETHER]),
-                 replay=True, planted=self.wish.planted)
-            for (target, disk, _), entries in sorted(groups.items(), key=lambda item: (not item[0][2], item[0]))
-            for at in range(0, len(entries), REPLAYED_TOGETHER)
-        ]  # fmt: skip
-        waiting, out = units, 0
-        shown: list[tuple[int, Entry, frozenset[int]]] = []
-        while waiting or out:
-            while waiting and self.workers.room > 0:
-                self.workers.give(waiting.pop(0), self.wish.budget_s)
+    def _replay(self, stored: Sequence[Entry], started: float) -> None:
+        """Run what was stored while there is time, and drop what shows nothing more."""
+        waiting, out, replayed = replay_units(stored, self.wish.planted), 0, Replayed()
+        left = self.wish.budget_s - (time.monotonic() - started)
+        while (waiting and left > 0) or (out and left > -GRACE_S):
+            while waiting and left > 0 and self.workers.room > 0:
+                self.workers.give(waiting.pop(0), left)
                 out += 1
-            for result in results_of(self.workers, 1.0):
+            for result in self._results(1.0):
                 out -= 1
                 self._take(result)
-                for kept in result.kept:
-                    entry = Entry(result.unit.target, result.unit.disk, kept.choices)
-                    shown.append((len(kept.choices), entry, kept.marks))
-        self._prune(shown, stored)
+                replayed.add(result)
+            left = self.wish.budget_s - (time.monotonic() - started)
+        self.unreplayed = len(stored) - replayed.histories
+        if self.unreplayed:
+            self.tell(f"{self.unreplayed} entries of the corpus were not replayed; they are kept")
+        self._prune(replayed.sort_out(stored, self.tally))
 
-    def _prune(self, shown: list[tuple[int, Entry, frozenset[int]]], stored: Sequence[Entry]) -> None:
-        """Keep the smallest lists that show everything."""
-        useful: set[Entry] = set()
-        for _, entry, marks in sorted(shown):
-            if self.tally.note(entry.target, marks):
-                useful.add(entry)
-                self._parents.setdefault(entry.target, []).append(entry.choices)
-        replayed = {entry for _, entry, _ in shown}
-        for entry in stored:
-            if entry in replayed and entry not in useful and self.corpus is not None:
-                try:
-                    self.corpus.remove(entry)
-                    self.pruned += 1
-                except OSError as error:
-                    self._complain(f"the corpus cannot be pruned: {error.strerror}")
+    def _prune(self, found: Sorted) -> None:
+        """Keep what shows something, drop the rest, and say which laws hold again."""
+        for entry in found.useful:
+            self._parents.setdefault(entry.target, []).append(entry.choices)
+        for (target, law), count in sorted(Counter((entry.target, entry.law) for entry in found.fixed).items()):
+            self.tell(f"fixed: {target}: {law} is not broken any more by {count} of the corpus")
+        if self.corpus is None:
+            return
+        for entry in (*found.fixed, *found.useless):
+            plain = replace(entry, law="")
+            if entry.law and plain in found.useful and not self._store(plain):
+                continue
+            try:
+                self.corpus.remove(entry)
+                self.pruned += 1
+            except OSError as error:
+                self._complain(f"the corpus cannot be pruned: {error.strerror}")
 
     def _draw(self, started: float) -> None:
         """Units until the time is up; those that are out then may still end, for a failure may be being shrunk."""
@@ -196,12 +212,12 @@ class Night:
             while self.workers.room > 0:
                 self.workers.give(self._next(), min(left, 20 * UNIT_S))
                 out += 1
-            for result in results_of(self.workers, min(left, 1.0)):
+            for result in self._results(min(left, 1.0)):
                 out -= 1
                 self._take(result)
         grace = time.monotonic() + GRACE_S
         while out and time.monotonic() < grace:
-            for result in results_of(self.workers, 1.0):
+            for result in self._results(1.0):
                 out -= 1
                 self._take(result)
 
@@ -260,13 +276,16 @@ class Night:
             self.tell(f"{what} {failure.id} {failure.target}: {failure.law}: {failure.cause}")
             self.tell(f"  simfs replay {failure.token}")
 
-    def _store(self, entry: Entry) -> None:
+    def _store(self, entry: Entry) -> bool:
+        """Put an entry into the corpus; whether it is there."""
         if self.corpus is None:
-            return
+            return False
         try:
             self.tally.added += self.corpus.add(entry)
         except OSError as error:
             self._complain(f"the corpus {self.corpus.directory} cannot be written: {error.strerror}; the night goes on")
+            return False
+        return True
 
     def _complain(self, text: str) -> None:
         if text not in self.trouble:

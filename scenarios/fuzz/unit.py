@@ -53,6 +53,8 @@ class Unit:
     replay: bool = False
     planted: tuple[str, ...] = ()
     """Names of faults planted on purpose."""
+    stop_at_first: bool = False
+    """End when a law was broken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,13 @@ class _Run:
         for number in range(unit.first, unit.first + (len(unit.parents) if unit.replay else unit.count)):
             if self.limit_s is not None and time.monotonic() - started > self.limit_s:
                 break
-            self.one(Clamped(unit.parents[number - unit.first]) if unit.replay else self.drawn(number))
+            if unit.stop_at_first and self.result.failures:
+                break
+            if unit.replay:
+                own = unit.parents[number - unit.first]
+                self.one(Clamped(own), own)
+            else:
+                self.one(self.drawn(number))
         self.result.seconds = time.monotonic() - started
         return self.result
 
@@ -158,8 +166,8 @@ class _Run:
             plan = changed(one, other, seed)
         return Guided(plan, seed)
 
-    def one(self, choices: Choices) -> None:
-        """Run a history, and note what it showed."""
+    def one(self, choices: Choices, own: List = ()) -> None:
+        """Run a history, and note what it showed; as that of the list `own`, where it is the replay of one."""
         self.result.histories += 1
         watching = Watching(self.model)
         self.hits.clear()
@@ -174,7 +182,7 @@ class _Run:
             self.result.classes |= getattr(history, "classes", set())
             if self.unit.replay or not marks <= self.seen:
                 self.seen |= marks
-                self.result.kept.append(Kept(tuple(stripped(choices.taken)), marks))
+                self.result.kept.append(Kept(own or tuple(stripped(choices.taken)), marks))
         self.result.states += history.crashes
 
     def failed(self, broken: Broken, taken: list[int]) -> None:

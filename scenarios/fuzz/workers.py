@@ -10,7 +10,6 @@ from __future__ import annotations
 import gc
 import multiprocessing
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -176,8 +175,3 @@ def _serve(pipe: Connection, others: list[Connection]) -> None:
         except (EOFError, OSError):
             return
         pipe.send(run_unit(unit, seconds))
-
-
-def results_of(workers: Workers, seconds: float) -> Iterator[Result]:
-    """Results, one by one, in a fixed order of those that came together."""
-    yield from sorted(workers.take(seconds), key=lambda result: (result.unit.target, result.unit.first))
