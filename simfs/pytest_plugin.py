@@ -43,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("simfs", "crash simulation (simfs)")
     group.addoption("--simfs-budget", metavar="TIME", help="time for each scenario and disk model, as 60s or 2m")
     group.addoption("--simfs-disk", metavar="MODELS", help="disk models for every scenario, by commas, or 'all'")
-    group.addoption("--simfs-report", metavar="PLACE", help="write the verdicts of simfs_check to FILE.json or DIR")
+    group.addoption("--simfs-report", metavar="PLACE", help="write the verdicts of all tests to FILE.json or DIR")
     group.addoption("--simfs-database", metavar="PLACE", help="where failures are kept for the next run, or 'off'")
     group.addoption("--simfs-replay", metavar="TOKEN", help="run what this token says instead of searching")
 
@@ -149,14 +149,31 @@ def _search(config: pytest.Config, where: str, scenario: Any, options: dict[str,
         verdict = explore_known_first(scenario, **options)
     except SimfsError as error:
         pytest.fail(f"simfs: {error}", pytrace=False)
+    gather(config, where, verdict)
+    if not verdict.ok:
+        pytest.fail(why_not(verdict), pytrace=False)
+    return verdict
+
+
+def gather(config: pytest.Config, where: str, verdict: Any) -> None:
+    """A verdict of a test goes into the report."""
     gathered = _as_json(where, verdict)
     place = config.getoption("--simfs-report")
     if place is not None and not place.endswith(".json"):
         gathered["artifact"] = _reporter("verdict")(verdict)
     config.stash[_gathered].append(gathered)
-    if not verdict.ok:
-        pytest.fail(why_not(verdict), pytrace=False)
-    return verdict
+
+
+def wanted(config: pytest.Config, token: str, reference: str) -> Any:
+    """The token, taken apart, where it is of this scenario; else the test is skipped."""
+    __tracebackhide__ = True
+    from simfs.explore.token import parse
+
+    parsed = parse(token)
+    if parsed.scenario != reference:
+        pytest.skip(f"the token is of {parsed.scenario}, this is {reference}")
+    config.stash[_replayed].append(reference)
+    return parsed
 
 
 def _replay(config: pytest.Config, token: str, scenario: Any) -> Any:
@@ -164,13 +181,9 @@ def _replay(config: pytest.Config, token: str, scenario: Any) -> Any:
     from simfs.errors import SimfsError
     from simfs.explore.explorer import replay
     from simfs.explore.spec import spec_of
-    from simfs.explore.token import parse
 
-    reference = spec_of(scenario).reference
-    if parse(token).scenario != reference:
-        pytest.skip(f"the token is of {parse(token).scenario}, this is {reference}")
-    config.stash[_replayed].append(reference)
     try:
+        wanted(config, token, spec_of(scenario).reference)
         found = replay(token, scenario)
     except SimfsError as error:
         pytest.fail(f"simfs: {error}", pytrace=False)
@@ -187,9 +200,9 @@ def _as_json(where: str, verdict: Any) -> dict[str, Any]:
         "survived": verdict.survived,
         "searched": asdict(verdict.searched),
         "models": {name: part.status for name, part in verdict.by_model.items()},
-        "law": None if found is None else found.law,
-        "token": None if found is None else found.token,
-        "text": None if found is None else found.text(),
+        "law": verdict.tags.get("law") if found is None else found.law,
+        "token": verdict.tags.get("token") if found is None else found.token,
+        "text": verdict.tags.get("text") if found is None else found.text(),
     }
 
 
@@ -237,9 +250,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     """Say it when a token found nobody."""
     if _nothing_replayed(config):
         token = config.getoption("--simfs-replay")
-        terminalreporter.write_line(
-            f"simfs: nothing was replayed: no simfs_check ran the scenario of {token}", red=True
-        )
+        terminalreporter.write_line(f"simfs: nothing was replayed: no test ran the scenario of {token}", red=True)
     place = config.getoption("--simfs-report")
     if _unwritten in config.stash:
         terminalreporter.write_line(f"simfs: no report: {config.stash[_unwritten]}", red=True)

@@ -59,6 +59,7 @@ MAY_BE_NONDETERMINISTIC = {
     "scenarios/histories.py": "real time, only to end a search",
     "scenarios/fuzz/guided.py": "seeded histories",
     "scenarios/fuzz/night.py": "real time, only to end a night",
+    "scenarios/fuzz/tested.py": "real time, only to end a test",
     "scenarios/fuzz/unit.py": "real time, only to end a unit",
     "scenarios/mutants/table.py": "how long each mutant took",
 }
