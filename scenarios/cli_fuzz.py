@@ -1,4 +1,4 @@
-"""The command `simfs fuzz`: drawn histories of the stores or of one's own classes, for as long as one likes, guided by
+"""The command `simfs fuzz`: drawn histories of the stores or of one's own classes, guided by what is new.
 
 Exit codes: 0 when nothing new was found, 1 for a failure that is not known, 2 for wrong usage, 3 when the night was
 interrupted, its workers went away, or the canary was not found. Whatever ends a night, its report is written.
@@ -32,7 +32,9 @@ from scenarios.publish import Places, check_places, publish, say_published
 from scenarios.times import seconds
 from simfs.errors import UsageError
 
-Names = Annotated[list[str] | None, typer.Argument(help="Targets, stores, or your own file.py:Class; all stores when none.", metavar="NAME")]
+Names = Annotated[
+    list[str] | None, typer.Argument(help="Targets, stores or file.py:Class; all stores when none.", metavar="NAME")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def fuzz_(
         str | None, typer.Option(help="Address of a dask scheduler, or 'local'.", metavar="ADDRESS")
     ] = None,
 ) -> None:
-    """Draw histories of the stores, or of your own classes, until the time is up; keep what shows something new, shrink what breaks a law."""
+    """Draw histories of the stores or of your own classes; keep what shows something new, shrink what breaks a law."""
     wish = Wish(chosen(names or []), seconds(budget), seed or os.urandom(6).hex(), shard_of(shard), tuple(asked_for()))
     asked = Asked(wish, jobs, corpus, known, report, cluster)
     places = Places(report, None, github)

@@ -157,8 +157,8 @@ class Night:
         except OSError as error:
             self._complain(f"the corpus {self.corpus.directory} cannot be read: {error.strerror}")
             return []
-        unknown = {name: why_unknown(name) for name in {entry.target for entry in entries} - set(self._lanes)}
-        self.skipped += [f"{self.corpus.directory}/{e.name}: {unknown[e.target]}" for e in entries if unknown.get(e.target)]
+        why = {name: why_unknown(name) for name in {entry.target for entry in entries} - set(self._lanes)}
+        self.skipped += [f"{self.corpus.directory}/{e.name}: {why[e.target]}" for e in entries if why.get(e.target)]
         for line in self.skipped:
             self.tell(f"skipped: {line}")
         k, m = self.wish.shard
