@@ -2,7 +2,7 @@
 
 A fenced block of `sh` is run line by line, in a directory of its own for each document; a line that ends in `# exit
 code N` ends with N and every other with 0. A block of `python` whose first line is a comment with a file name is that
-file from there on. Commands inside YAML are those of `simfs run`, and are run too.
+file from there on. Jobs of CI, in YAML, are in `test_docs_ci`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pytest
 DOCS = Path(__file__).parents[1] / "docs"
 RUN = (
     "tutorial.md", "counterexamples.md", "laws-and-mutants.md", "ci.md", "reproducing-corruption.md", "stores.md",
-    "daemon.md",
+    "daemon.md", "fuzzing.md",
 )  # fmt: skip
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 EXIT_CODE = re.compile(r"\s+# exit code (\d+)$")
@@ -54,18 +54,6 @@ def test_every_command_of_a_document_does_what_it_says(name: str, tmp_path: Path
             assert done.returncode == 0, f"{block}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
             commands += block.count("\n")
     assert commands
-
-
-def test_the_jobs_of_ci_run_as_they_are_written(tmp_path: Path) -> None:
-    blocks = BLOCK.findall((DOCS / "ci.md").read_text())
-    program = next(block for language, block in blocks if language == "python" and "# settings.py" in block)
-    (tmp_path / "settings.py").write_text(program)
-    jobs = [block for language, block in blocks if language == "yaml"]
-    commands = [found for job in jobs for found in re.findall(r"(simfs run [^\]\n]*)", job)]
-    assert len(commands) == len(jobs) == 2
-    for command in commands:
-        done = shell(command, tmp_path)
-        assert done.returncode == 0, done.stderr
 
 
 def test_documents_name_only_files_that_are_there() -> None:
