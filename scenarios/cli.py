@@ -13,7 +13,9 @@ import shutil
 import sys
 import textwrap
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -119,6 +121,9 @@ def run(
     junit: Junit = None,
     github: Github = False,
     exhaustive: Annotated[bool, typer.Option("--exhaustive", help="With --states: worlds that grow.")] = False,
+    cluster: Annotated[
+        str | None, typer.Option(help="Share searches: a dask scheduler, or 'local'.", metavar="ADDRESS")
+    ] = None,
     states: Annotated[
         int | None, typer.Option(min=1, help="Go on until so many distinct crash states were judged.", metavar="N")
     ] = None,
@@ -126,6 +131,8 @@ def run(
     """Search scenarios, all of them when none is named, and end with a table."""
     places = Places(report, junit, github)
     ask = Ask(_models(disk), seconds(budget) if budget is not None else None, seed, tuple(law or ()), jobs=jobs or 1)
+    if cluster is not None and (exhaustive or states is not None):
+        raise UsageError("--cluster: the record run is one of this host")
     if exhaustive or states is not None:
         if not exhaustive or states is None or mutants or places.wanted:
             raise UsageError("write --exhaustive --states N, with names, --disk, --budget, --jobs or --json at most")
@@ -135,8 +142,9 @@ def run(
     entries: list[Entry] = []
     for name in names or ():
         entries += resolve.entries_for(name)
-    session = Session(entries or list(catalogue().values()), ask, failures=Failures.here())
-    verdicts = session.run()
+    with shared_out(ask, cluster) as asked:
+        session = Session(entries or list(catalogue().values()), asked, failures=Failures.here())
+        verdicts = session.run()
     if as_json:
         sys.stdout.write(artifact.dumps(verdicts))
     else:
@@ -264,6 +272,21 @@ def _check_laws(ask: Ask) -> None:
     unknown = [law for law in ask.only if not re.fullmatch(r"\w+", law)]
     if unknown:
         raise UsageError(f"{unknown[0]!r} is no id of a law; simfs list --laws shows them")
+
+
+@contextmanager
+def shared_out(ask: Ask, cluster: str | None) -> Iterator[Ask]:
+    """Inside the block searches are shared among the workers of a cluster, where one is asked for."""
+    if cluster is None:
+        yield ask
+        return
+    from scenarios.cluster import alone
+    from scenarios.cluster import cluster as connected
+    from scenarios.cluster_pool import ClusterPool
+
+    assert isinstance(ask.jobs, int)
+    with connected(cluster, ask.jobs) as workers, alone():
+        yield replace(ask, jobs=ClusterPool(workers))
 
 
 def _models(disk: str | None) -> str | list[str] | None:

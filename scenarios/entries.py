@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from simfs.disk.models import models_named
 from simfs.errors import StaleToken, UsageError
 from simfs.explore.explorer import explore, replay
+from simfs.explore.jobs import Pool
 from simfs.explore.law import Law
 from simfs.explore.scenario import Scenario
 from simfs.explore.spec import drawn_spec_of, spec_of
@@ -42,8 +43,8 @@ class Ask:
     only: Sequence[str] = ()
     power_depth: int | None = None
     shrink: bool | None = None
-    jobs: int = 1
-    """How many processes of this host share each search; the answer is that of one."""
+    jobs: int | Pool = 1
+    """How many processes of this host share each search, or workers elsewhere; the answer is that of one."""
 
     def options(self) -> dict[str, Any]:
         """As keyword arguments of `explore`."""

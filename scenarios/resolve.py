@@ -78,6 +78,12 @@ def all_drawn(reference: str) -> list[Histories]:
     return [own_target(kind, f"{reference}:{_name(kind)}") for kind in _scenarios_at(reference)]
 
 
+def scenario_named(reference: str) -> Any:
+    """The scenario that a token names so. Raises UsageError where there is none."""
+    entry, match = entry_for_token(reference), _MEMBER.match(reference)
+    return entry.scenario(match["member"] if match is not None and match["name"] == entry.name else "")
+
+
 def function_for(reference: str) -> Any:
     """The function (or list of functions) that FILE:NAME or module:NAME names. Raises UsageError."""
     module, name = _split(reference)

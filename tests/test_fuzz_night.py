@@ -161,7 +161,8 @@ def test_a_night_without_its_canary_proves_nothing(monkeypatch: pytest.MonkeyPat
 
 def test_a_fault_is_planted_once_and_its_token_replays_with_that_fault_alone() -> None:
     with planting(("wire-frames", "log-flush")):
-        found = run_unit(Unit("storage_histories", "prefix", "seed", 0, 400, planted=("log-flush", "wire-frames")), 20.0)
+        unit = Unit("storage_histories", "prefix", "seed", 0, 400, planted=("log-flush", "wire-frames"))
+        found = run_unit(unit, 20.0)
         (failure, *_) = found.failures
     token = parse(failure.token)
     with planting(("log-flush",)):

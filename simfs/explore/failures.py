@@ -22,6 +22,7 @@ from simfs.disk.models import models_named
 from simfs.errors import BadToken, SimfsError, StaleToken, UsageError
 from simfs.explore.explorer import explore, replay
 from simfs.explore.group import Progress
+from simfs.explore.jobs import Pool
 from simfs.explore.reference import same
 from simfs.explore.spec import spec_of
 from simfs.explore.token import Token, parse
@@ -98,7 +99,12 @@ def bounds_of(options: dict[str, Any]) -> str:
 
 
 def explore_known_first(
-    scenario: Any, failures: Failures | None = None, *, progress: Progress | None = None, jobs: int = 1, **options: Any
+    scenario: Any,
+    failures: Failures | None = None,
+    *,
+    progress: Progress | None = None,
+    jobs: int | Pool = 1,
+    **options: Any,
 ) -> Verdict:
     """`explore`, with the known failures of the scenario replayed first, and its failures kept for the next time.
 
