@@ -56,6 +56,7 @@ MAY_BE_NONDETERMINISTIC = {
     "simfs/machine/process.py": "the seeded stream of each process",
     "scenarios/entries.py": "real time, only to end a search",
     "scenarios/checks.py": "real time, only to end a search",
+    "scenarios/cluster_pool.py": "real time, only to end a search",
     "scenarios/histories.py": "real time, only to end a search",
     "scenarios/fuzz/guided.py": "seeded histories",
     "scenarios/fuzz/night.py": "real time, only to end a night",
