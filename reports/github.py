@@ -2,12 +2,14 @@
 
 `annotation_lines` are lines for the output of a step; GitHub shows each beside the line of the program that it names:
 the first call that the crash took, or, where it took none, the line where the law was found broken. `step_summary` is
-Markdown for the file that the variable GITHUB_STEP_SUMMARY names: what was broken first, then a table.
+Markdown for the file that the variable GITHUB_STEP_SUMMARY names: what was broken first, what the last night found,
+then a table.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from reports.describe import count
@@ -70,11 +72,31 @@ def step_summary(document: Value) -> str:
     for found in [one for verdict in verdicts for one in _counterexamples(verdict)]:
         lines += [f"<details><summary>✗ <b>{_inline(found['law'])}</b> {_inline(found['scenario'])}</summary>", ""]
         lines += ["", *(f"    {line}" for line in found["text"].split("\n")), "", "</details>", ""]
+    lines += _last_night(document.get("nights", ()))
     lines += ["| scenario | status | disk models | crash points | images | seconds |", "|---|---|---|--:|--:|--:|"]
     lines += [_row(verdict) for verdict in verdicts[:ROWS_MAX]]
     if len(verdicts) > ROWS_MAX:
         lines.append(f"\nand {len(verdicts) - ROWS_MAX:,} more, in the artifact")
     return "\n".join(lines) + "\n"
+
+
+def _last_night(nights: Sequence[Value]) -> list[str]:
+    """What the last night found, all its shards together: each failure once, with the line that replays it."""
+    if not nights:
+        return []
+    seed = max(nights, key=lambda night: str(night["started"]))["seed"]
+    shards = [night for night in nights if night["seed"] == seed]
+    histories, states, new = (sum(night[name] for night in shards) for name in ("histories", "states", "new"))
+    ended = ", ".join(sorted({night["ended"] for night in shards}))
+    counts = f"{count(histories, 'history')}, {states:,} crash states judged, {new:,} new marks"
+    lines = [f"Night {_inline(seed)}, {count(len(shards), 'shard')}: {counts}; {_inline(ended)}.", ""]
+    for one in {failure["id"]: failure for night in shards for failure in night["failures"]}.values():
+        known = "✗ new" if one["known"] is None else f"known ({_inline(one['known'] or one['id'])})"
+        lines.append(
+            f"- {known} {one['id']} {_inline(one['target'])}: <b>{_inline(one['law'])}</b>: {_inline(one['cause'])}"
+        )
+        lines += ["", f"      simfs replay {one['token']}", ""]
+    return [*lines, ""]
 
 
 def _row(verdict: Value) -> str:

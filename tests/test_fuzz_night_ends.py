@@ -89,7 +89,7 @@ def test_a_night_with_a_unit_that_is_given_up_was_not_judged_whole(tmp_path: Pat
             came = super().take(seconds)
             return [Result(one.unit, trouble="given up") if one.unit.first else one for one in came]
 
-    night, said = night_of(tmp_path, Deadly(), budget_s=1.0)
+    night, said = night_of(tmp_path, Deadly(3, KeyboardInterrupt()))
     night.run()
     assert not night.judged
     assert night.trouble == ["could not be judged: given up"]
@@ -115,14 +115,14 @@ def test_a_failure_that_is_fixed_is_said_and_becomes_a_plain_list(tmp_path: Path
     corpus = Corpus(str(tmp_path))
     broke = [entry for entry in corpus.entries()[0] if entry.law]
     assert {entry.law for entry in broke} == {"tree_core_answer"}
-    second, said = night_of(tmp_path, Here(), budget_s=1.0)
+    second, said = night_of(tmp_path, Here(3, KeyboardInterrupt()))
     second.run()
     assert f"fixed: tree_histories: tree_core_answer is not broken any more by {len(broke)} of the corpus" in said
     assert second.new_failures == []
     entries = corpus.entries()[0]
     assert not [entry for entry in entries if entry.law]
     assert entries
-    third, said = night_of(tmp_path, Here(), budget_s=1.0)
+    third, said = night_of(tmp_path, Here(2, KeyboardInterrupt()))
     third.run()
     assert not [line for line in said if line.startswith("fixed")]
 
@@ -161,10 +161,11 @@ class FullDisk(OsSystem):
 
 
 def test_a_disk_that_is_full_in_the_middle_of_a_night_is_said_once_and_keeps_what_is_there(tmp_path: Path) -> None:
-    night, said = night_of(tmp_path, Here(), budget_s=1.5, planted=("tree-index",), stop_at_first=False)
+    workers = Here(5, KeyboardInterrupt())
+    night, said = night_of(tmp_path, workers, planted=("tree-index",), stop_at_first=False)
     night.corpus = Corpus(str(tmp_path), FullDisk(3))
     night.run()
-    assert night.ended == "the budget ended"
+    assert len(workers.done) >= 5, "the night went on"
     assert [line for line in said if "No space left on device" in line] == night.trouble
     assert len(night.trouble) == 1
     assert night.new_failures
@@ -191,17 +192,19 @@ def test_ctrl_c_ends_a_night_with_its_report_and_no_process_is_left(tmp_path: Pa
         os.killpg(night.pid, 0)
 
 
-def test_two_shards_of_a_night_become_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_two_shards_of_a_night_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each replays one of two lists that break a law; nothing is drawn, so time plays no part."""
+    monkeypatch.setattr(Night, "_draw", lambda night, started: None)
     monkeypatch.setenv("SIMFS_PLANTED", "tree-index")
-    for shard in ("1", "2"):
-        place = str(tmp_path / shard)
-        assert (
-            run_app(["fuzz", "tree", "--budget", "1s", "--seed", "s", "--shard", f"{shard}/2", "--report", place]) == 1
-        )
+    failure = run_unit(Unit("tree_histories", "scc", "ends", 0, 400, planted=("tree-index",))).failures[0]
+    for more in ((), (0,)):
+        Corpus(str(tmp_path / "corpus")).add(Entry("tree_histories", "scc", failure.choices + more, failure.law))
+    night = ["fuzz", "tree", "--budget", "60s", "--seed", "s", "--corpus", str(tmp_path / "corpus")]
+    for k in ("1", "2"):
+        assert run_app([*night, "--shard", f"{k}/2", "--report", str(tmp_path / k)]) == 1
     both = [str(tmp_path / "1"), str(tmp_path / "2")]
-    assert run_app(["report", "--merge", *both, "--report", str(tmp_path / "all")]) == 1
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    assert run_app(["report", "--merge", *both, "--report", str(tmp_path / "all"), "--github"]) == 1
     parts = [json.loads((tmp_path / shard / "simfs.json").read_text()) for shard in ("1", "2")]
     merged = json.loads((tmp_path / "all" / "simfs.json").read_text())
     assert sorted(night["shard"] for night in merged["nights"]) == ["1/2", "2/2"]
@@ -209,3 +212,8 @@ def test_two_shards_of_a_night_become_one(
     assert verdict["status"] == "violated"
     assert verdict["searched"]["executions"] == sum(part["verdicts"][0]["searched"]["executions"] for part in parts)
     assert (tmp_path / "all" / "trend.html").exists()
+    summary = (tmp_path / "summary.md").read_text()
+    assert "Night s, 2 shards: " in summary
+    for failure in merged["nights"][0]["failures"]:
+        assert f"✗ new {failure['id']} tree&#95;histories: " in summary
+        assert summary.count(f"simfs replay {failure['token']}\n") >= 1
