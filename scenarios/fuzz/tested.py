@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scenarios.fuzz.corpus import Corpus, Entry
-from scenarios.fuzz.lookup import target_named
 from scenarios.fuzz.own import own_target
 from scenarios.fuzz.unit import Failure, Result, Unit, run_unit
 from scenarios.histories import Histories
@@ -32,7 +31,11 @@ PARENTS_MAX = 24
 
 def target_of(target: Any) -> Histories:
     """A name as `simfs fuzz` takes it, or a class or object. Raises UsageError."""
-    return target_named(target) if isinstance(target, str) else own_target(target)
+    if isinstance(target, str):
+        from scenarios.fuzz.lookup import target_named  # it loads the catalogue, which a test of a class can do without
+
+        return target_named(target)
+    return own_target(target)
 
 
 def name_of(target: Any) -> str:

@@ -19,7 +19,6 @@ from typing import Any
 
 from scenarios.fuzz.branches import RULES, counted
 from scenarios.fuzz.guided import Clamped, Guided, changed
-from scenarios.fuzz.lookup import target_named
 from scenarios.fuzz.marks import Watching
 from scenarios.fuzz.planted import planting
 from scenarios.fuzz.shrinking import TRIES, shrunk, stripped
@@ -111,7 +110,7 @@ def run_unit(unit: Unit, seconds: float | None = None, target: Histories | None 
     """
     with planting(unit.planted):
         try:
-            found = target or target_named(unit.target)
+            found = target or _target_named(unit.target)
         except UsageError as error:
             return Result(unit, trouble=f"{unit.target}: {error}")
         with counted(RULES if found.modules is None else found.modules) as hits, found.stage():
@@ -124,6 +123,12 @@ def run_unit(unit: Unit, seconds: float | None = None, target: Histories | None 
             except BaseException as error:
                 run.result.trouble = f"{unit.target} on {unit.disk}: {type(error).__name__}: {error}"
                 return run.result
+
+
+def _target_named(name: str) -> Histories:
+    from scenarios.fuzz.lookup import target_named  # it loads the catalogue, which whoever gives a target does without
+
+    return target_named(name)
 
 
 @dataclass(slots=True)
