@@ -88,7 +88,7 @@ def _last_night(nights: Sequence[Value]) -> list[str]:
     shards = [night for night in nights if night["seed"] == seed]
     histories, states, new = (sum(night[name] for night in shards) for name in ("histories", "states", "new"))
     ended = ", ".join(sorted({night["ended"] for night in shards}))
-    counts = f"{count(histories, 'history')}, {states:,} crash states judged, {new:,} new marks"
+    counts = f"{histories:,} histories, {states:,} crash states judged, {new:,} new marks"
     lines = [f"Night {_inline(seed)}, {count(len(shards), 'shard')}: {counts}; {_inline(ended)}.", ""]
     for one in {failure["id"]: failure for night in shards for failure in night["failures"]}.values():
         known = "✗ new" if one["known"] is None else f"known ({_inline(one['known'] or one['id'])})"

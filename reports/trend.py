@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from reports.describe import count
+
 Value = dict[str, Any]
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 420, 150, 6, 24
@@ -46,8 +48,10 @@ def by_seed(nights: list[Value]) -> list[Value]:
         row["seconds"] = max(row["seconds"], night["seconds"])
         row["shards"].append(night["shard"])
         row["targets"].append(night["targets"])
-        if night["ended"] not in row["ended"]:
-            row["ended"].append(night["ended"])
+        died = [f"{count(night['died'], 'worker')} died"] if night.get("died") else []
+        for said in (night["ended"], *night.get("trouble", ()), *died):
+            if said not in row["ended"]:
+                row["ended"].append(said)
         for failure in night["failures"]:
             row["failures"].setdefault(failure["id"], failure)
     for row in rows.values():

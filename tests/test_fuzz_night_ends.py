@@ -213,7 +213,7 @@ def test_two_shards_of_a_night_become_one(tmp_path: Path, monkeypatch: pytest.Mo
     assert verdict["searched"]["executions"] == sum(part["verdicts"][0]["searched"]["executions"] for part in parts)
     assert (tmp_path / "all" / "trend.html").exists()
     summary = (tmp_path / "summary.md").read_text()
-    assert "Night s, 2 shards: " in summary
+    assert "Night s, 2 shards: 2 histories, 0 crash states judged, " in summary
     for failure in merged["nights"][0]["failures"]:
         assert f"✗ new {failure['id']} tree&#95;histories: " in summary
         assert summary.count(f"simfs replay {failure['token']}\n") >= 1
