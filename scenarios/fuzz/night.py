@@ -1,8 +1,9 @@
 """A night: units handed out until the time is up, and everything that they showed gathered.
 
-First the canary: a fault planted on purpose, which must be found, or the alarm does not work. Then the corpus is
-replayed, failures first; what shows nothing that a smaller list did not show is pruned. Then units are drawn: the
-target on which least time was spent for what it last showed is next, and its disk models take turns.
+First the canary: a fault planted on purpose, which must be found, or the alarm does not work; the budget begins then,
+so a short one on a slow host is not used up before anything was drawn. Then the corpus is replayed, failures first;
+what shows nothing that a smaller list did not show is pruned. Then units are drawn: the target on which least time was
+spent for what it last showed is next, and its disk models take turns.
 
 A result is taken in whenever it comes: lists with new marks go into the corpus, failures are told at once and kept. The
 end of the budget, Ctrl-C and a cluster that goes away end a night with all that it has. A corpus that cannot be written
@@ -108,8 +109,9 @@ class Night:
         try:
             self.alarm = self._canary()
             if self.alarm:
-                self._replay(self._stored(), started)
-                self._draw(started)
+                began = time.monotonic()
+                self._replay(self._stored(), began)
+                self._draw(began)
             else:
                 self.ended = "the canary was not found"
         except KeyboardInterrupt:
