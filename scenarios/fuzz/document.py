@@ -25,6 +25,7 @@ def verdicts_of(night: Night) -> list[Verdict]:
             if name == target
         ]
         verdict = together(parts)
+        verdict.searched.executions = sum(part.searched.executions for part in parts)  # no two models share a history
         found = [failure for failure in night.new_failures if failure.target == target]
         if found:
             verdict.tags["law"], verdict.tags["text"] = found[0].law, found[0].text
@@ -34,8 +35,8 @@ def verdicts_of(night: Night) -> list[Verdict]:
 
 def _verdict(night: Night, target: str, disk: str, counts: Counts) -> Verdict:
     searched = Searched(
-        executions=counts.histories, crash_points=counts.states, images=counts.states, distinct_images=0,
-        seconds=round(counts.seconds, 3),
+        executions=counts.histories, crash_points=counts.states, images=counts.states,
+        recoveries=counts.states, seconds=round(counts.seconds, 3),
     )  # fmt: skip
     reason = f"{counts.histories:,} histories, seed {night.wish.stream}"
     here = [one for one in night.tally.failures.values() if (one.target, one.disk) == (target, disk)]
