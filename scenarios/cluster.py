@@ -44,6 +44,8 @@ ALONE_S = 60.0
 """With no worker for so long a cluster counts as gone."""
 _PACKAGES = ("eukhe", "simfs", "scenarios")
 _LOGS = ("distributed", "tornado", "asyncio")
+_OF_CONNECTIONS = ("distributed.client", "distributed.comm.core", "distributed.core")
+"""Where dask defines what it raises when a connection is gone."""
 _one_at_a_time = threading.Lock()
 
 
@@ -62,7 +64,8 @@ class Cluster:
         try:
             yield
         except Exception as error:
-            if isinstance(error, OSError | CancelledError) or self.client.status != "running":
+            of_the_connection = isinstance(error, OSError | CancelledError) or type(error).__module__ in _OF_CONNECTIONS
+            if of_the_connection or self.client.status != "running":
                 raise ConnectionError(f"the scheduler at {self.address} is gone") from error
             raise
 
