@@ -26,7 +26,8 @@ import simfs
 class Notes(simfs.Program):
     """A note that was written is there."""
 
-    processes_max = 2
+    processes_max = 1
+    length_max = 3
     durably = False
 
     def op_write(self, m, n):
@@ -156,7 +157,7 @@ def test_without_options_every_run_is_the_same(run: Run, tmp_path: Path) -> None
             one["searched"].pop("seconds")
         return sorted(found, key=lambda one: str(one["test"]))
 
-    one, other = verdicts("--simfs-corpus", "off"), verdicts("--simfs-corpus", "off", "-n", "2")
+    one, other = verdicts("--simfs-corpus", "off"), verdicts("--simfs-corpus", "off", "-p", "no:xdist")
     assert one == other
     assert [verdict["status"] for verdict in one] == ["sampled", "sampled", "violated"]
     assert one[2]["token"] in one[2]["text"]  # type: ignore[operator]
