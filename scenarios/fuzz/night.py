@@ -87,8 +87,6 @@ class Night:
     tally: Tally = field(default_factory=Tally)
     started: str = ""
     ended: str = "the budget ended"
-    judged: bool = True
-    """Whether every unit could be."""
     alarm: bool = False
     seconds: float = 0.0
     skipped: list[str] = field(default_factory=list)
@@ -247,7 +245,6 @@ class Night:
         """What a unit showed."""
         unit = result.unit
         if result.trouble:
-            self.judged = False
             self._complain(f"could not be judged: {result.trouble}")
         self._met.setdefault(unit.target, set()).update(result.times)
         for failure in result.failures:
