@@ -1,8 +1,7 @@
 """A connection to workers elsewhere: a dask cluster by its scheduler's address, or one that is started here.
 
 `cluster(address, jobs)` is a context in which there is a `Cluster`; what was started here ends with it, and a cluster
-of somebody else's goes on. `local` starts a scheduler and `jobs` worker processes of this host: one thread each, since
-a simulated machine is the whole process; no dashboard on a port of its own choice, no limit of memory.
+of somebody else's goes on. `local` starts a scheduler and `jobs` worker processes of this host (`cluster_local`).
 
 Workers must run the very same program, or the same unit means something else there: `identity` is compared with each
 when the connection is made, and again by each piece of work (`same_here`), for workers may come later.
@@ -19,10 +18,8 @@ from __future__ import annotations
 
 import gc
 import logging
-import os
 import platform
 import re
-import signal
 import threading
 import warnings
 from collections.abc import Iterator
@@ -34,8 +31,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from scenarios.cluster_local import LocalScheduler
 from simfs.errors import UsageError
-from simfs.explore.jobs import leave_ctrl_c
 
 LOCAL = "local"
 CONNECT_S = 10
@@ -52,7 +49,7 @@ _one_at_a_time = threading.Lock()
 class Cluster:
     """A connected cluster; `client` is dask's."""
 
-    def __init__(self, address: str, client: Any, started: Any = None) -> None:
+    def __init__(self, address: str, client: Any, started: LocalScheduler | None = None) -> None:
         self.address = address
         self.client = client
         self.started = started
@@ -87,11 +84,7 @@ class Cluster:
         """Leave the cluster; end what was started here, with whatever it is doing."""
         _bounded(lambda: self.client.close(timeout=2))
         if self.started is not None:
-            for nanny in self.started.workers.values():
-                nanny.auto_restart = False
-                if nanny.pid is not None:
-                    os.kill(nanny.pid, signal.SIGKILL)
-            _bounded(lambda: self.started.close(timeout=5))
+            self.started.close()
 
 
 @contextmanager
@@ -138,20 +131,13 @@ def _remote(distributed: Any, address: str) -> Cluster:
 
 
 def _local(distributed: Any, jobs: int) -> Cluster:
-    started = distributed.LocalCluster(
-        n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", memory_limit=0,
-        silence_logs=logging.CRITICAL,
-    )  # fmt: skip
-    client = distributed.Client(started.scheduler_address, timeout=CONNECT_S, set_as_default=False)
-
-    class LeaveCtrlC(distributed.WorkerPlugin):  # type: ignore[misc, unused-ignore]
-        """Ctrl-C is for whoever started the cluster, for workers that are started anew as well."""
-
-        def setup(self, worker: Any) -> None:
-            leave_ctrl_c()
-
-    client.register_plugin(LeaveCtrlC())
-    return Cluster(started.scheduler_address, client, started)
+    started = LocalScheduler(jobs)
+    try:
+        client = distributed.Client(started.address, timeout=CONNECT_S, set_as_default=False)
+    except BaseException:
+        started.close()
+        raise
+    return Cluster(started.address, client, started)
 
 
 def _check_workers(cluster: Cluster) -> None:
