@@ -29,7 +29,8 @@ TOLD = re.compile(r"^  simfs replay (\S+)$")
 
 def night(budget: str, jobs: int, seed: str, corpus: str) -> Iterator[tuple[float, str]]:
     """Run a night; each token as it is told, with the seconds since it began. Prints its last lines."""
-    command = [sys.executable, "-m", "scenarios.cli", "fuzz", "--budget", budget, "--jobs", str(jobs), "--seed", seed]
+    run = [sys.executable, "-c", "from scenarios.cli import main; main()"]
+    command = [*run, "fuzz", "--budget", budget, "--jobs", str(jobs), "--seed", seed]
     started = time.monotonic()
     environment = {**os.environ, VARIABLE: ",".join(PLANTED)}
     with subprocess.Popen(
