@@ -17,6 +17,7 @@ from eukhe.sessions.errors import (
     SessionsFailed,
 )
 from eukhe.storage import Storage, put, read_storage, session_meta
+from eukhe.system import OsSystem
 from tests.test_staging_build import Failing
 
 HEADER = b'{"type":"session","id":"x","cwd":"/work","timestamp":"2026-01-01T00:00:00Z","more":[1]}\n'
@@ -170,6 +171,21 @@ def test_a_session_in_use_is_not_deleted_and_a_legacy_file_can_be(source):
     (source / "old.jsonl").write_bytes(HEADER)
     delete_session(str(source), "old")
     assert os.listdir(source) == ["src"]
+
+
+class ImportedMeanwhile(OsSystem):
+    """The real system; a legacy file is imported by somebody else when it is about to be removed."""
+
+    def unlink(self, path, *, dir_fd=None):
+        if path.endswith("old.jsonl") and not os.path.exists(path.removesuffix(".jsonl")):
+            import_session(path, os.path.dirname(path))
+        super().unlink(path, dir_fd=dir_fd)
+
+
+def test_what_is_imported_between_the_look_and_the_removal_is_deleted_too(tmp_path):
+    (tmp_path / "old.jsonl").write_bytes(HEADER)
+    assert delete_session(str(tmp_path), "old", system=ImportedMeanwhile()) == []
+    assert os.listdir(tmp_path) == []
 
 
 def test_what_is_no_session_is_not_deleted(source):

@@ -39,7 +39,9 @@ def delete_session(directory: str, name: str, *, system: System | None = None) -
         if storage < 0:
             if not _remove_legacy(used, directory, place):
                 raise SessionNotFound(place)
-            return []
+            storage = _open_storage(used, place)  # it may have been imported in between; from now on it cannot be
+            if storage < 0:
+                return []
         try:
             return _bury(used, directory, name, storage)
         finally:

@@ -143,19 +143,18 @@ class ListingProgram(ListingScenario, simfs.Program):
         assert not (places and self.deleted_for_good(m)), f"it was deleted, and is listed at {places}"
 
     def deleted_for_good(self, m: simfs.Handle) -> bool:
-        """Whether a delete has returned, and every import had ended before it began."""
-        imports, last, before = 0, "", 0
+        """Whether a delete has returned, no import was made at the same time, and none has begun since."""
+        imports, last, overlap = 0, "", False
         gone = False
         for event in m.history:
-            if event.label == "import":
-                imports += 1 if event.kind == "ask" else -1
-                gone = False
-            elif event.label == "imported":
+            if event.label == "import" and event.kind == "ask":
+                imports, gone, overlap = imports + 1, False, True
+            elif event.label in ("import", "imported"):
                 imports -= 1
             elif event.label == "delete":
-                last, before = event.process, imports
+                last, overlap = event.process, imports > 0
             elif event.label == "deleted":
-                gone = event.process == last and not before and not imports
+                gone = event.process == last and not overlap
         return gone
 
     @simfs.law(staging.PUBLISH_DURABLE)
