@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -125,9 +124,9 @@ def _why(verdict: Any, seed: str, node: Any) -> str:
 def _fuzzer(name: str) -> Callable[..., Any]:
     """What is installed for drawing histories, found by name because simfs imports no scenarios."""
     from simfs.errors import UsageError
+    from simfs.explore.verdict import installed
 
-    for entry in entry_points(group="simfs.fuzzer"):
-        if entry.name == name:
-            loaded: Callable[..., Any] = entry.load()
-            return loaded
-    raise UsageError(f"simfs_fuzz: nothing installed can draw histories (entry point {name} of simfs.fuzzer)")
+    found = installed("simfs.fuzzer", name)
+    if found is None:
+        raise UsageError(f"simfs_fuzz: nothing installed can draw histories (entry point {name} of simfs.fuzzer)")
+    return found

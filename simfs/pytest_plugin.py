@@ -23,7 +23,6 @@ import re
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -237,13 +236,14 @@ def _write(place: str, verdicts: list[dict[str, Any]]) -> None:
 
 def _reporter(name: str) -> Callable[..., Any]:
     """What is installed for writing reports, found by name because simfs imports no reports."""
-    for entry in entry_points(group="simfs.renderer"):
-        if entry.name == name:
-            loaded: Callable[..., Any] = entry.load()
-            return loaded
-    raise pytest.UsageError(
-        f"--simfs-report: nothing installed can write a page (entry point {name}); name a .json file"
-    )
+    from simfs.explore.verdict import installed
+
+    found = installed("simfs.renderer", name)
+    if found is None:
+        raise pytest.UsageError(
+            f"--simfs-report: nothing installed can write a page (entry point {name}); name a .json file"
+        )
+    return found
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

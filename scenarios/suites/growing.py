@@ -125,12 +125,16 @@ class EpochsGrowing(EpochScenario):
             self.say(m, session, self.tried[self.before + 1])
 
 
-class StagingGrowing(PublishScenario):
-    """A build of a storage with a sidecar is published beside n others."""
+class _AfterN:
+    """World number n begins with n changes."""
 
     def __init__(self, n: int) -> None:
         super().__init__()
         self.before = n
+
+
+class StagingGrowing(_AfterN, PublishScenario):
+    """A build of a storage with a sidecar is published beside n others."""
 
     def setup(self, m: simfs.Handle) -> None:
         super().setup(m)
@@ -150,12 +154,8 @@ class StagingGrowing(PublishScenario):
         self.build(m)
 
 
-class CronGrowing(CronAdding):
+class CronGrowing(_AfterN, CronAdding):
     """One job more in a file of n jobs."""
-
-    def __init__(self, n: int) -> None:
-        super().__init__()
-        self.before = n
 
     def setup(self, m: simfs.Handle) -> None:
         super().setup(m)

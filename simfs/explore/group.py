@@ -109,7 +109,7 @@ def explore_group(
         lane.search.close(runs, lane.known)
         lane.search.finish()
         if met is not None:
-            met(lane.search.digests)
+            met(lane.search.take_digests())
     return [_verdict(ready, lane, started) for lane in lanes]
 
 

@@ -72,15 +72,28 @@ def leave_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
+def _start(jobs: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), leave_ctrl_c)
+
+
+def _stop(pool: ProcessPoolExecutor) -> None:
+    """End a pool with what it is doing."""
+    processes = list((pool._processes or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join(5)
+
+
 @contextmanager
 def forked(jobs: int) -> Iterator[ProcessPoolExecutor]:
     """A pool of forked workers; what they are still doing at its end is given up."""
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), leave_ctrl_c) as pool:
-        try:
-            yield pool
-        finally:
-            for process in list((pool._processes or {}).values()):
-                process.terminate()
+    pool = _start(jobs)
+    try:
+        yield pool
+    finally:
+        _stop(pool)
 
 
 _worker: Worker | None = None
@@ -135,7 +148,7 @@ class Forked:
 
     def _submit(self, number: int, unit: Unit) -> None:
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(self.width, multiprocessing.get_context("fork"), leave_ctrl_c)
+            self._pool = _start(self.width)
         try:
             future = self._pool.submit(_do, unit)
         except BrokenProcessPool as broken:
@@ -156,12 +169,7 @@ class Forked:
     def _end(self) -> None:
         pool, self._pool = self._pool, None
         if pool is not None:
-            processes = list((pool._processes or {}).values())
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in processes:
-                process.terminate()
-            for process in processes:
-                process.join(5)
+            _stop(pool)
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ Only what depends on the question alone is in it. How many recoveries and laws w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -20,6 +20,8 @@ from simfs.explore.verdict import Searched
 COUNTED = ("executions", "crash_points", "images", "lazy_images", "lazy_leaves", "blocked")
 Counts = tuple[int, ...]
 """In the order of COUNTED."""
+NO_LEDGER = nullcontext()
+"""Where nobody keeps one."""
 _NONE: Counts = (0,) * len(COUNTED)
 
 

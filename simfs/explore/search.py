@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +29,7 @@ from simfs.explore.happens import Order
 from simfs.explore.judge import Inconclusive, Judge, event_key, finding, point_key
 from simfs.explore.law import COMPLETES
 from simfs.explore.lazy import Lazy
-from simfs.explore.ledger import Counts, Ledger, Merged
+from simfs.explore.ledger import NO_LEDGER, Counts, Ledger, Merged
 from simfs.explore.spec import Part, Spec
 from simfs.explore.stage import Before
 from simfs.explore.strategy import Runs
@@ -203,7 +203,7 @@ class Search:
 
     def _asked(self, name: Callable[[Any], object], key: Any) -> AbstractContextManager[None]:
         """What is counted inside the block belongs to a question, where somebody keeps a ledger."""
-        return nullcontext() if self.ledger is None else self.ledger.asked(name(key))
+        return NO_LEDGER if self.ledger is None else self.ledger.asked(name(key))
 
     def _prefixes(self, ops: Sequence[Op], names: dict[int, str], before: Before, way: Way) -> None:
         """Every power loss among `ops`, made by one process on the disk `before.image`."""
@@ -280,10 +280,11 @@ class Search:
                 with self._asked(tuple, key):
                     self._boot(restarts, recovered, depth, path)
 
-    @property
-    def digests(self) -> frozenset[int]:
-        """The images met so far."""
-        return frozenset(self._digests)
+    def take_digests(self) -> frozenset[int]:
+        """The images met since this was last asked."""
+        met = frozenset(self._digests)
+        self._digests.clear()
+        return met
 
     def include(self, searched: Searched, digests: frozenset[int], ledger: dict[bytes, Counts]) -> None:
         """Count what another process searched as this search's own, each question once."""

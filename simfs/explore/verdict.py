@@ -185,11 +185,16 @@ class Counterexample:
 
 def renderer() -> Callable[..., str]:
     """The installed text renderer, or a plain one when none is."""
-    for entry in entry_points(group="simfs.renderer"):
-        if entry.name == "text":
-            loaded: Callable[..., str] = entry.load()
+    return installed("simfs.renderer", "text") or _plain
+
+
+def installed(group: str, name: str) -> Callable[..., Any] | None:
+    """What is installed under a name of an entry point group, None for nothing: simfs imports no package above it."""
+    for entry in entry_points(group=group):
+        if entry.name == name:
+            loaded: Callable[..., Any] = entry.load()
             return loaded
-    return _plain
+    return None
 
 
 def _plain(found: Counterexample, width: int = 80, colour: bool = False) -> str:

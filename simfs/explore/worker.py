@@ -74,7 +74,7 @@ class Lane:
         """A new unit, to end at that monotonic time."""
         self.search.deadline = deadline
         self.counted = replace(self.search.searched, bounds=[])
-        self.part = Part(Searched(), self.search.digests)
+        self.part = Part(Searched(), frozenset())
 
     def take(self, run: Run, order: Order | None) -> None:
         """Judge one run of the unit, if the unit has not ended on this model."""
@@ -98,7 +98,7 @@ class Lane:
         """What the unit added."""
         self.search.close(runs, self.known)
         self.part.searched = self.search.searched.since(self.counted)
-        self.part.digests = self.search.digests - self.part.digests
+        self.part.digests = self.search.take_digests()
         self.part.ledger = self.ledger.take()
         return self.part
 
